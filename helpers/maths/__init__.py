@@ -1,0 +1,1 @@
+"""Ground floor: numbers in, numbers out. Knows nothing of pictures, widgets or Jupyter."""
