@@ -236,10 +236,10 @@ class Derivative(View):
         self.marks = [
             table.axes.plot([0, 0], [-0.5, 63.5], color=style.IDENTITY, linewidth=1.5)[0] for table in self.tables
         ]
-        style.text(ground, 235, 270, "+", fontsize=20)
+        self.plus = style.text(ground, 235, 270, "+", fontsize=20)
         style.text(ground, 475, 270, "=", fontsize=20)
         self.words = style.text(ground, 360, 20)
-        self.moving = [*self.tables, *self.columns, *self.marks, self.copy, self.words]
+        self.moving = [*self.tables, *self.columns, *self.marks, self.copy, self.plus, self.words]
 
     def truth(self, **values):
         """How far y moves for one unit of the nudged pixel."""
@@ -256,6 +256,7 @@ class Derivative(View):
         write, copy, whole, exact = self._measure(**values)
         column = values["pixel"] - 1
         top = max(np.abs(write).max(), np.abs(whole).max()) or 1.0
+        self.plus.set_visible(bool(values["skip"]))
         self.copy.set_text("I, from the copy" if values["skip"] else "0, no copy")
         for table, picture, mark, matrix in zip(
             self.tables, self.columns, self.marks, (write, copy, whole), strict=True

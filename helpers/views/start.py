@@ -88,7 +88,7 @@ class Towers(View):
         name = "the tower with + I" if skip else "the second tower, + I off,"
         return (
             f"{depth} layer{'s' * (depth > 1)}, strength {scale:.2g}: the plain tower passes {up} times the digit's "
-            f"length and its arrow comes back {back} long; {name} passes {other_up} times, its arrow is {other_back} long."
+            f"length and its arrow comes back {back} long; {name} passes {other_up} times, its arrow {other_back}."
         )
 
     def _fill(self, tower, floors, states, arrows):
