@@ -13,7 +13,9 @@ def make_digits():
 
     pixels, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(labels))
-    np.savez_compressed(FOLDER / "digits.npz", pixels=pixels[order].astype(np.uint8), labels=labels[order].astype(np.uint8))
+    np.savez_compressed(
+        FOLDER / "digits.npz", pixels=pixels[order].astype(np.uint8), labels=labels[order].astype(np.uint8)
+    )
 
 
 if __name__ == "__main__":

@@ -29,8 +29,10 @@ def block(x, F, skip=1.0, scale=1.0):
     if write.shape == x.shape:
         return add(x, write, skip, scale)
     if np.any(skip):
-        raise ValueError(f"The addition needs equal widths, but x has {x.shape[-1]} and F(x) has {write.shape[-1]}; "
-                         f"let F keep the width, or put a projection on the shortcut.")
+        raise ValueError(
+            f"The addition needs equal widths, but x has {x.shape[-1]} and F(x) has {write.shape[-1]}; "
+            f"let F keep the width, or put a projection on the shortcut."
+        )
     return scale * write
 
 

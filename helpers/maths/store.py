@@ -45,16 +45,24 @@ def load(name, *keys):
 
 
 @cache
+def _pixels():
+    stored = load("digits.npz", "pixels", "labels")
+    pixels, labels = stored["pixels"].astype(float), stored["labels"].astype(int)
+    if pixels.ndim != 2 or pixels.shape[1] != 64 or labels.shape != pixels.shape[:1] or len(labels) <= TRAIN:
+        raise DataError(
+            f"The file data/digits.npz holds {pixels.shape} pixels for {labels.shape} labels; needed are "
+            f"(1797, 64) and (1797,): bring it back with `git checkout data/digits.npz`."
+        )
+    return pixels, labels
+
+
+@cache
 def digits():
     """Return the 1,797 digits as ``Digits``; the training set alone decides mean image and standard deviation.
 
     The arrays are read-only, since every caller shares them. Raises DataError (see ``load``).
     """
-    stored = load("digits.npz", "pixels", "labels")
-    pixels, labels = stored["pixels"].astype(float), stored["labels"].astype(int)
-    if pixels.ndim != 2 or pixels.shape[1] != 64 or labels.shape != pixels.shape[:1] or len(labels) <= TRAIN:
-        raise DataError(f"The file data/digits.npz holds {pixels.shape} pixels for {labels.shape} labels; needed are "
-                        f"(1797, 64) and (1797,): bring it back with `git checkout data/digits.npz`.")
+    pixels, labels = _pixels()
     x = (pixels - pixels[:TRAIN].mean(0)) / pixels[:TRAIN].std()
     for array in (x, labels):
         array.flags.writeable = False
@@ -62,11 +70,14 @@ def digits():
 
 
 def digit(which):
-    """Return the first test image of the digit ``which`` (0 to 9), a read-only vector of 64 numbers.
+    """Return the first test image of the digit ``which`` (0 to 9) as 64 numbers, (pixel - mean pixel) / deviation.
 
-    Raises ValueError for any other number, DataError as ``load`` does.
+    One mean for all pixels, unlike in ``digits``, where each has its own: so the digit stays legible as a picture,
+    and no number is exactly 0, where relu has no derivative. Raises ValueError
+    for any other number, DataError as ``load`` does.
     """
     if which not in range(10):
         raise ValueError(f"digit is {which}; allowed are the whole numbers 0 to 9.")
-    _, _, x, y = digits()
-    return x[int(np.argmax(y == which))]
+    pixels, labels = _pixels()
+    train = pixels[:TRAIN]
+    return (pixels[TRAIN + np.argmax(labels[TRAIN:] == which)] - train.mean()) / train.std()
