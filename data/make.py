@@ -68,7 +68,8 @@ def compact(columns):
 def nets_of(seeds, *arms):
     """Return the columns skip, scale, init and seed of `arms`, tuples (skip, scale, init), each with every seed."""
     each = [(*arm, seed) for arm in arms for seed in range(seeds)]
-    return {name: list(column) for name, column in zip(("skip", "scale", "init", "seed"), zip(*each, strict=True), strict=True)}
+    skip, scale, init, seed = map(list, zip(*each, strict=True))
+    return {"skip": skip, "scale": scale, "init": init, "seed": seed}
 
 
 def jobs():
@@ -142,7 +143,7 @@ def make(names, address="", waiting=FOLDER / ".waiting"):
     names = list(names or known)
     waiting.mkdir(exist_ok=True)
     left = [name for name in names if not same(waiting / name, known[name][1])]
-    print(f"{len(names) - len(left)} of {len(names)} files are finished already." if len(left) < len(names) else f"{len(left)} files.")
+    print(f"{len(names)} files, {len(names) - len(left)} of them waiting finished from an earlier run.", flush=True)
     with executor(address) as pool:
         futures = {pool.submit(run, name): name for name in left}
         for count, done in enumerate(as_completed(futures), 1):
