@@ -49,6 +49,15 @@ def record(request):
     return lambda text, number: request.node.user_properties.append((text, number_text(number)))
 
 
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """One server, one browser, one page for all tests of a file (no longer: other files run event loops)."""
+    from tests.lab import browser
+
+    with browser(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     result = yield
