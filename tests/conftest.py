@@ -7,6 +7,10 @@ def test_c6_mean_gain(record):
 """
 
 import inspect
+import os
+
+# The matrices here are small: a second thread only waits for the first. Set before numpy reads it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
