@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..maths import blocks, results, store
 from . import style
@@ -38,6 +39,7 @@ class Curves(View):
         left = style.axes(self.figure, (64, 56, 292, 270), "step (128 images each)", "error, %")
         left.set(xlim=(0, 300), ylim=(-2, 100))
         self.right = style.axes(self.figure, (440, 56, 256, 270), "layer")
+        self.right.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         looks = (*LOOKS, self.SMALL)
         self.bands = [Band(left, look) for look in looks]
         self.lines = [self.right.plot([], [], **{**look, "markersize": 3})[0] for look in looks]
@@ -137,7 +139,8 @@ class Inserted(View):
         left.minorticks_off()
         self.dots = [left.plot([], [], **{**look, "linestyle": "none", "markersize": 7})[0] for look in LOOKS]
         for on, look in enumerate(LOOKS):
-            style.text(left, 5, 46 - 4 * on, f"{arm(on)}, trained, 5 seeds", color=look["color"], ha="left")
+            name = ("plain: squares, 5 seeds", "residual: circles, 5 seeds")[on]
+            style.text(left, 7, 46 - 4 * on, name, color=look["color"], ha="left")
         self.cursor = left.axvline(0, color=style.TRUTH, linewidth=1, zorder=0)
         self.right = style.axes(self.figure, (400, 56, 296, 270), "class", "score")
         self.right.set(xlim=(-0.7, 9.7), xticks=range(10))
@@ -223,7 +226,7 @@ class Fairness(View):
             low, high = found[place].min(), found[place].max()
             cell = self.cells[place[0]][place[1]]
             cell.set_text(f"{middle[place]:.1f} %\n{low:.1f} to {high:.1f}")
-            cell.set_color("white" if middle[place] > 45 else style.INK)
+            cell.set_color("white" if middle[place] > 52 else style.INK)
         self.title.set_text(f"{error} error, depth 56, {steps} steps of 128 images: middle of 3 seeds and range")
         words = f"After {steps} steps the best learning rate gives a {error} error of "
         best = zip(self.STARTS, middle.min(1), middle.argmin(1), strict=True)
