@@ -206,3 +206,18 @@ def test_the_functions_typed_in_the_notebook_are_ours():
         assert np.array_equal(typed["by_hand"](64, skip), results.by_hand(64, skip))
     mine, ours = (next(train(**SMALL))[2] for train in (typed["train"], nets.train))
     assert mine == ours
+
+
+def test_the_table_of_rates_and_starts_bears_the_text_out():
+    early, late = {}, {}
+    for rate in ("0.0001", "0.0003", "0.001", "0.003"):
+        config, columns = results.stored(f"rate_{rate}.npz")
+        for start in ((0, 1.0, "he"), (0, 1.0, "orthogonal"), (0, 1.0, "looks-linear"), (1, 56**-0.5, "he")):
+            for found, step in ((early, 300), (late, 1500)):
+                errors = columns["train_error"][columns["step"][:, 0] == step][0]
+                found.setdefault(start[0] or start[2], []).append(errors[results.arm(config, *start)])
+    assert np.median(early["he"], 1).min() > 5
+    assert np.median(early["orthogonal"], 1).min() < np.median(early["he"], 1).min()
+    assert np.median(late["he"][:3], 1).max() < 3
+    assert np.median(early["looks-linear"][:3], 1).max() < 1 and np.max(early[1]) < 5 and np.max(late[1]) < 1
+    assert all(np.max(early[start][3]) > 10 for start in ("he", "orthogonal", "looks-linear"))

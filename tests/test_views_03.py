@@ -59,11 +59,3 @@ def test_the_second_difference_is_named(name):
     view = degradation.Degradation()
     said = view.update(**view.read(f"variant={name}"))
     assert ("Nothing but + I differs" in said) == (name in ("unscaled", "batch-norm"))
-
-
-def test_the_map_shows_the_middle_of_the_stored_seeds():
-    view = training.Fairness()
-    view.update(**view.read("steps=1500"))
-    shown = view.map.get_array()
-    assert shown.shape == (4, 4) and shown[3].max() < 1 < shown[0, 3]
-    assert view.cells[3][0].get_text().startswith(f"{shown[3, 0]:.1f} %")
