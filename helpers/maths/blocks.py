@@ -1,4 +1,12 @@
-"""The block, y = skip * x + scale * F(x), the three F of notebook 01, and stacks of blocks."""
+"""The block, y = skip * x + scale * F(x), the F of notebook 01, and stacks of blocks. numpy alone.
+
+Every F keeps the width of what it reads: an array (..., 64), an 8×8 picture row by row, goes in and comes out.
+"""
+
+import numpy as np
+
+SIDE = 8
+WIDTH = SIDE * SIDE
 
 
 def add(x, write, skip=1.0, scale=1.0):
@@ -8,3 +16,138 @@ def add(x, write, skip=1.0, scale=1.0):
     vectors (x and F(x)), Jacobians (I and dF/dx) and batches of nets (``skip`` an array, one entry a net).
     """
     return skip * x + scale * write
+
+
+def block(x, F, skip=1.0, scale=1.0):
+    """Return y = skip * x + scale * F(x), arrays (..., width).
+
+    Raises ValueError, naming both widths, if there is something to add and the widths differ: numpy would
+    stretch a width of 1 without a word. A plain layer (skip = 0) may change the width.
+    """
+    x = np.asarray(x, dtype=float)
+    write = np.asarray(F(x))
+    if write.shape == x.shape:
+        return add(x, write, skip, scale)
+    if np.any(skip):
+        raise ValueError(
+            f"The addition needs equal widths, but x has {x.shape[-1]} and F(x) has {write.shape[-1]}; "
+            f"let F keep the width, or put a projection on the shortcut."
+        )
+    return scale * write
+
+
+def stack(x, layers, skip=1.0, scale=1.0):
+    """Return [x_0, ..., x_L]: what enters the first block and what leaves each of the L ``layers``."""
+    states = [np.asarray(x, dtype=float)]
+    for F in layers:
+        states.append(block(states[-1], F, skip, scale))
+    return states
+
+
+class FeedForward:
+    """F(x) = W relu(x), W (width, width) with the variance gain² · 2 / width (He et al. 2015, 1502.01852, eq. 10)."""
+
+    name = "feed-forward"
+
+    def __init__(self, rng, gain=1.0, width=WIDTH):
+        self.W = rng.normal(0, gain * np.sqrt(2 / width), (width, width))
+
+    def __call__(self, x):
+        return np.maximum(x, 0) @ self.W.T
+
+    def jacobian(self, x):
+        """dF/dx at one x (width,): row i, column j is dF_i / dx_j."""
+        return self.W * (x > 0)
+
+
+class Convolution:
+    """F(x) = K * relu(x): one 3×3 kernel over the 8×8 picture, zeros outside, entries of variance gain² · 2 / 9."""
+
+    name = "convolution"
+
+    def __init__(self, rng, gain=1.0):
+        self.K = rng.normal(0, gain * np.sqrt(2 / 9), (3, 3))
+        # A convolution is a matrix with shared entries; writing it so gives F and its Jacobian at once.
+        row, column = np.divmod(np.arange(WIDTH), SIDE)
+        down, right = row[None] - row[:, None], column[None] - column[:, None]
+        near = (abs(down) <= 1) & (abs(right) <= 1)
+        self.W = np.where(near, self.K[np.where(near, down + 1, 0), np.where(near, right + 1, 0)], 0.0)
+
+    __call__ = FeedForward.__call__
+    jacobian = FeedForward.jacobian
+
+
+class Attention:
+    """Self-attention, one head, over the sixteen 2×2 patches (Vaswani et al. 2017, eq. 1); each patch is a token of 4.
+
+    F(x) = softmax(Q Kᵀ / 2) V W_o with Q, K, V = t W_q, t W_k, t W_v; every entry of a W has the variance gain / 4.
+    """
+
+    name = "attention"
+
+    def __init__(self, rng, gain=1.0):
+        self.Wq, self.Wk, self.Wv, self.Wo = rng.normal(0, np.sqrt(gain / 4), (4, 4, 4))
+
+    def weights(self, x):
+        """Who reads whom: (..., 16, 16), row i is how token i divides its attention."""
+        t = patches(x)
+        logits = (t @ self.Wq) @ np.swapaxes(t @ self.Wk, -1, -2) / 2
+        powers = np.exp(logits - logits.max(-1, keepdims=True))
+        return powers / powers.sum(-1, keepdims=True)
+
+    def __call__(self, x):
+        return picture(self.weights(x) @ patches(x) @ self.Wv @ self.Wo)
+
+    def jacobian(self, x):
+        """dF/dx at one x (64,): the values move, and so does who reads whom."""
+        t, A, values = patches(x), self.weights(x), patches(x) @ self.Wv @ self.Wo
+        # B[i, j] = values_j - F_i: what token i gains when it reads a little more of token j.
+        B = values[None] - (A @ values)[:, None]
+        gain = A[:, :, None] * B
+        J = np.einsum("ij,dc->icjd", A, self.Wv @ self.Wo)
+        J += np.einsum("ijc,id->icjd", gain, (t @ self.Wq) @ self.Wk.T / 2)
+        own = np.einsum("ijc,jd->icd", gain, (t @ self.Wk) @ self.Wq.T / 2)
+        J[np.arange(16), :, np.arange(16), :] += own
+        # Tokens and patches are only another order of the pixels.
+        order = patches(np.arange(WIDTH)).ravel().astype(int)
+        out = np.empty((WIDTH, WIDTH))
+        out[np.ix_(order, order)] = J.reshape(WIDTH, WIDTH)
+        return out
+
+
+class Cancel:
+    """F(x) = -x, the one F whose Jacobian is -I everywhere: with the + I added nothing is left."""
+
+    name = "cancel"
+
+    def __init__(self, rng=None, gain=1.0):
+        self.gain = gain
+
+    def __call__(self, x):
+        return -self.gain * np.asarray(x, dtype=float)
+
+    def jacobian(self, x):
+        """dF/dx = -gain I."""
+        return -self.gain * np.eye(len(x))
+
+
+SUBLAYERS = {kind.name: kind for kind in (FeedForward, Convolution, Attention, Cancel)}
+
+
+def layers(kind, depth, seed=0):
+    """Return ``depth`` freshly drawn F of one ``kind`` (a name in SUBLAYERS); the first k never depend on ``depth``."""
+    if kind not in SUBLAYERS:
+        raise ValueError(f"F is {kind!r}; allowed are {', '.join(SUBLAYERS)}.")
+    rng = np.random.default_rng(seed)
+    return [SUBLAYERS[kind](rng) for _ in range(depth)]
+
+
+def patches(x):
+    """Cut a picture (..., 64) into its tokens (..., 16, 4): 2×2 patches, row by row."""
+    x = np.asarray(x, dtype=float)
+    return x.reshape(*x.shape[:-1], 4, 2, 4, 2).swapaxes(-3, -2).reshape(*x.shape[:-1], 16, 4)
+
+
+def picture(t):
+    """Undo ``patches``: (..., 16, 4) to (..., 64)."""
+    return t.reshape(*t.shape[:-2], 4, 4, 2, 2).swapaxes(-3, -2).reshape(*t.shape[:-2], WIDTH)

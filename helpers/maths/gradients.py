@@ -14,6 +14,16 @@ KINDS = ("gaussian", "orthogonal", "minus-identity")
 TINY, TINY32 = np.finfo(float).tiny, np.finfo(np.float32).tiny
 
 
+def nudge(f, x, h=1e-5):
+    """Return the Jacobian of ``f`` at ``x`` (n,) by central differences: nudge one input, watch every output.
+
+    The array is (outputs, n); column j is (f(x + h e_j) - f(x - h e_j)) / 2h. ``f`` must take a
+    batch (n, n), one nudged x a row. The error is of the order h² (the step) plus 1e-16 / h (rounding).
+    """
+    steps = h * np.eye(len(x))
+    return (f(x + steps) - f(x - steps)).T / (2 * h)
+
+
 def factor(J, skip=1.0, scale=1.0):
     """Return skip * I + scale * J, the Jacobian of a layer skip * x + scale * F(x); ``J`` is (width, width)."""
     return blocks.add(np.eye(len(J), dtype=J.dtype), J, skip, scale)

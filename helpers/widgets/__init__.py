@@ -1,0 +1,3 @@
+"""Second floor: the hands. Controls, picture, readout. They know nothing of residual connections."""
+
+from .explore import explore as explore

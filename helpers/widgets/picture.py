@@ -1,0 +1,67 @@
+"""From a figure to the screen: what stands still is kept as a background, only what moves is drawn again."""
+
+import base64
+import html
+import io
+import threading
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+# Callbacks run on another thread than cells, and matplotlib's text layout is not safe there. Figure.draw takes this
+# lock, draw_artist takes none, so whoever moves artists holds it too.
+LOCK = getattr(Figure, "_render_lock", None) or threading.RLock()
+
+# Run by the browser whenever a picture arrives: names the slider handles for screen readers and keeps the notebook's
+# one-letter shortcuts (b, m, d d) quiet while a control has the focus. ipywidgets offers no option for either.
+WIRE = (
+    "const p=this.closest('.explore');if(p){p.querySelectorAll('.noUi-handle').forEach(h=>{"
+    "const w=h.closest('.jupyter-widgets'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
+    "h.setAttribute('aria-label',l?l.textContent:'value');if(r)h.setAttribute('aria-valuetext',r.textContent)});"
+    "p.querySelectorAll('input,select,textarea,button,[tabindex],[contenteditable]').forEach("
+    "e=>e.setAttribute('data-lm-suppress-shortcuts','true'));"
+    "p.querySelectorAll('.explore-readout .widget-html-content').forEach(e=>e.setAttribute('role','status'))}"
+)
+_NOTHING = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+WIRE_ONLY = f'<img src="{_NOTHING}" alt="" width="1" height="1" onload="{WIRE}">'
+
+
+class Picture:
+    """Draws a figure whose ``moving`` artists are animated; call its methods while holding LOCK."""
+
+    def __init__(self, figure, moving):
+        self.figure, self.canvas = figure, figure.canvas
+        self.moving = sorted(moving, key=lambda artist: artist.zorder)
+        self.size = tuple(round(n / figure.dpi * 100) for n in self.canvas.get_width_height())
+        self._background = None
+
+    def draw(self):
+        """Bring the canvas up to date. ``Figure.stale`` tells whether anything but the moving artists has changed."""
+        if self._background is None or self.figure.stale:
+            self.canvas.draw()
+            self._background = self.canvas.copy_from_bbox(self.figure.bbox)
+        else:
+            self.canvas.restore_region(self._background)
+        renderer = self.canvas.get_renderer()
+        for artist in self.moving:
+            artist.draw(renderer)
+
+    def png(self, level=1):
+        """Return the canvas as PNG bytes; ``level`` 1 is fast, 9 is small. Same pixels, same bytes."""
+        buffer = io.BytesIO()
+        pixels = Image.frombuffer("RGBA", self.canvas.get_width_height(), self.canvas.buffer_rgba()).convert("RGB")
+        pixels.save(buffer, "png", compress_level=level)
+        return buffer.getvalue()
+
+    def element(self, alt):
+        """Return the picture as an <img> with its alt text."""
+        width, height = self.canvas.get_width_height()
+        return (
+            f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" onload="{WIRE}" '
+            f'style="max-width:100%;height:auto;display:block" src="data:image/png;base64,{encode(self.png())}">'
+        )
+
+
+def encode(png):
+    """Return PNG bytes as base64 text."""
+    return base64.b64encode(png).decode("ascii")
