@@ -11,7 +11,7 @@ import numpy as np
 from . import blocks
 
 KINDS = ("gaussian", "orthogonal", "minus-identity")
-TINY, TINY32 = np.finfo(float).tiny, np.finfo(np.float32).tiny
+TINY = np.finfo(float).tiny
 
 
 def nudge(f, x, h=1e-5):
@@ -51,7 +51,7 @@ def tables(depth, width, seed=0, kind="gaussian"):
     return q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
 
 
-def send_back(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=64):
+def send_back(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=8):
     """Log of the squared length of ``arrow`` (width,) after 0, 1, ..., depth layers, top layer first: (depth + 1,).
 
     ``jacobians`` is (depth, width, width), layer 1 first. The arrow is set back to length 1 every ``chunk`` layers.
@@ -60,12 +60,12 @@ def send_back(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=64):
     for done, J in enumerate(jacobians[::-1], 1):
         arrow = step(arrow, J, skip, scale)
         arrows.append(arrow)
-        if done % chunk == 0:
-            logs.append(start + log(np.square(arrows, dtype=float).sum(axis=1)))
+        if done % chunk == 0 or done == len(jacobians):
+            squares = np.square(arrows, dtype=float).sum(axis=1)
+            logs.append(start + log(squares))
             start, arrows = logs[-1][-1], []
-            arrow = arrow / max(np.linalg.norm(arrow), TINY32)
-    rest = [start + log(np.square(arrows, dtype=float).sum(axis=1))] if arrows else []
-    return np.concatenate(logs + rest)
+            arrow = arrow / arrow.dtype.type(np.sqrt(squares[-1]) or 1)
+    return np.concatenate(logs)
 
 
 def log(x):
