@@ -1,5 +1,7 @@
 """One widget for each kind of control, all with the same four methods: value, set, limit, observe."""
 
+import math
+
 import ipywidgets as w
 
 WIDE = {"description_width": "initial"}  # labels are never cut
@@ -33,7 +35,7 @@ class Single:
                 min=control.low,
                 max=control.high,
                 step=step,
-                readout_format=".3~g",
+                readout_format=f".{max(0, math.ceil(-math.log10(step)))}f",
                 continuous_update=continuous,
                 **common,
             )
