@@ -33,7 +33,10 @@ def test_c6_mean_squared_length_is_a_power_of_the_depth(record):
     for skip, gain, share in ((0, 0.9, 0.20), (1, 0.5, 0.08), (1, 0.9, 0.08)):
         expected = (skip + gain**2) ** 20
         arrows, products = arrows_and_products(skip, gain)
-        record(f"arrow, skip {skip}, gain {gain}, depth 20, 60 draws: mean |v|² over {expected:.4g}", arrows.mean() / expected)
+        record(
+            f"arrow, skip {skip}, gain {gain}, depth 20, 60 draws: mean |v|² over {expected:.4g}",
+            arrows.mean() / expected,
+        )
         record(f"same, squared Frobenius norm of the product / {N}, over the same", products.mean() / expected)
         assert inside(products.mean(), expected, share)
         assert inside(arrows.mean(), expected, share)
@@ -45,7 +48,10 @@ def logs(skip, gain, depth, draws=60):
 
 
 @pytest.mark.claim(
-    "C6", notebook="02", part="a", reference="L (log m - v/2), variance L v; v = 2/n, (4g² + 2g⁴) / (n (1 + g²)²)",
+    "C6",
+    notebook="02",
+    part="a",
+    reference="L (log m - v/2), variance L v; v = 2/n, (4g² + 2g⁴) / (n (1 + g²)²)",
     source="closed form, first order in 1/n",
 )
 def test_c6_the_typical_draw_lies_below_the_mean(record):
@@ -54,7 +60,10 @@ def test_c6_the_typical_draw_lies_below_the_mean(record):
         v = (4 * gain**2 + 2 * gain**4) / (N * (1 + gain**2) ** 2) if skip else 2 / N
         expected = depth * (np.log(skip + gain**2) - v / 2)
         error = found.std(ddof=1) / np.sqrt(len(found))
-        record(f"skip {skip}, gain {gain}, depth {depth}: log-mean off by, in standard errors", (found.mean() - expected) / error)
+        record(
+            f"skip {skip}, gain {gain}, depth {depth}: log-mean off by, in standard errors",
+            (found.mean() - expected) / error,
+        )
         record("log-variance over L v", found.var(ddof=1) / (depth * v))
         assert abs(found.mean() - expected) < 3 * error
         assert inside(found.var(ddof=1), depth * v, 3 * np.sqrt(2 / 59))
@@ -80,7 +89,9 @@ def test_c7_one_route_is_exactly_the_identity(record):
     assert inside(np.exp(half), 5.6e-17, 0.01)
 
 
-@pytest.mark.claim("half-truth 1", notebook="02", part="b", reference="J = -I gives 0; σ_min(I + J) ≥ 1 - ‖J‖", source="exact")
+@pytest.mark.claim(
+    "half-truth 1", notebook="02", part="b", reference="J = -I gives 0; σ_min(I + J) ≥ 1 - ‖J‖", source="exact"
+)
 def test_the_identity_can_be_cancelled(record):
     gone = gradients.singular_values(gradients.factor(gradients.tables(1, N, kind="minus-identity")[0]))
     record("largest singular value of I + J, J = -I", gone.max())
@@ -100,7 +111,11 @@ def values_of(gain, skip, width=500, draws=2):
 
 
 @pytest.mark.claim(
-    "edges", notebook="02", part="b", reference="s² = g² (a ± 3)³ / (8 (a ± 1)), a = sqrt(1 + 8/g²)", source="closed form"
+    "edges",
+    notebook="02",
+    part="b",
+    reference="s² = g² (a ± 3)³ / (8 (a ± 1)), a = sqrt(1 + 8/g²)",
+    source="closed form",
 )
 def test_edges_and_share_of_the_singular_values(record):
     published = {0.25: (0.664, 1.368, 0.472), 0.5: (0.369, 1.760, 0.443), 0.9: (0.034, 2.426, 0.398)}
@@ -147,7 +162,9 @@ def he_vectors(skip, n=128, depth=50, draws=400):
     return np.log(np.sum(x**2, axis=1) / start)
 
 
-@pytest.mark.claim("he-vector", notebook="02", part="deeper", reference="-5L/(2n), 5L/n", source="closed form, first order")
+@pytest.mark.claim(
+    "he-vector", notebook="02", part="deeper", reference="-5L/(2n), 5L/n", source="closed form, first order"
+)
 def test_plain_he_keeps_the_length_in_mean_square_only(record):
     plain = he_vectors(0)
     record("plain ReLU, He, width 128, depth 50, 400 draws: log-mean, beside -0.989", plain.mean())
@@ -169,7 +186,9 @@ def orthogonal_lengths(skip, draws=40):
     return np.mean(found)
 
 
-@pytest.mark.claim("orthogonal", notebook="02", part="deeper", reference="Q Qᵀ = I; under ReLU needs × sqrt 2", source="closed form")
+@pytest.mark.claim(
+    "orthogonal", notebook="02", part="deeper", reference="Q Qᵀ = I; under ReLU needs × sqrt 2", source="closed form"
+)
 def test_orthogonal_under_relu_needs_root_two(record):
     Q = gradients.tables(200, 16, 6, "orthogonal").astype(float)
     assert np.abs(Q @ Q.swapaxes(1, 2) - np.eye(16)).max() < 1e-5
@@ -193,7 +212,10 @@ def normed_growth(skip, depth, seed, first=0, last=None):
 
 
 @pytest.mark.claim(
-    "batch-norm", notebook="02", part="deeper", reference="plain sqrt(π/(π-1)) = 1.2112 a layer; residual 4.16, 8.65, 20.35",
+    "batch-norm",
+    notebook="02",
+    part="deeper",
+    reference="plain sqrt(π/(π-1)) = 1.2112 a layer; residual 4.16, 8.65, 20.35",
     source="closed form",
 )
 def test_batch_norm_makes_the_plain_gradient_grow(record):
@@ -218,7 +240,10 @@ def smoothness(skip, norm, depth, draws=24, n=128):
 
 
 @pytest.mark.claim(
-    "shattering", notebook="02", part="deeper", source="measured",
+    "shattering",
+    notebook="02",
+    part="deeper",
+    source="measured",
     reference="lag 1, L = 10 / 24: plain + BN .49 / -.03, residual + BN .90 / .79, plain .93 / .89, residual .96 / .92",
 )
 def test_batch_norm_shatters_the_plain_gradient(record):
@@ -243,7 +268,10 @@ def digits_alike(skip, depth):
 
 
 @pytest.mark.claim(
-    "signals", notebook="02", part="a", reference="mean cosine, plain .82 .96 .98 .994 at 8 20 32 56; residual .45",
+    "signals",
+    notebook="02",
+    part="a",
+    reference="mean cosine, plain .82 .96 .98 .994 at 8 20 32 56; residual .45",
     source="measured",
 )
 def test_different_digits_become_alike_without_the_skip(record):

@@ -267,7 +267,9 @@ def batch_norm_growth(depth, skip=1.0):
 
 
 def likeness(rows):
-    """Mean cosine between different rows of (..., batch, width): 1 when all point the same way."""
-    unit = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    """Mean cosine between different rows of (..., batch, width): 1 if all point the same way, nan if one is zero."""
+    with np.errstate(invalid="ignore"):
+        unit = rows / np.abs(rows).max(axis=-1, keepdims=True)  # first, since the square of 1e-200 is 0
+        unit /= np.linalg.norm(unit, axis=-1, keepdims=True)
     many = rows.shape[-2]
     return (np.sum(unit.sum(axis=-2) ** 2, axis=-1) - many) / (many * (many - 1))

@@ -1,0 +1,304 @@
+"""The pictures of notebook 02: a digit on its way up, an arrow on its way back, the factors and their product."""
+
+from dataclasses import replace
+from itertools import accumulate
+
+import numpy as np
+
+from ..maths import blocks, gradients, store
+from . import style
+from .contract import Control, View
+from .equation import DIGIT, SKIP, arm
+from .ladder import apart, decades, fit, powers_of_ten, restyle, rung, ten, whole_numbers
+
+WIDTH = blocks.WIDTH
+GAIN = Control("gain", "gain of F", "how much F alone stretches, root mean square", "number", 0.9, 0.1, 2.0, 0.05)
+DEPTH = Control("depth", "depth", "how many layers", "integer", 20, 1, 100, log=True)
+SCALES = {"1": lambda depth: 1.0, "1/sqrt(depth)": lambda depth: depth**-0.5, "0": lambda depth: 0.0}
+SCALE = Control("scale", "scale", "the number that multiplies F", "choice", "1", options=tuple(SCALES))
+ROOT_SCALE = replace(SCALE, default="1/sqrt(depth)")
+
+
+def many(depth, skip):
+    """Return words such as “20 residual layers”."""
+    return f"{depth} {arm(skip)} layer{'s' * (depth > 1)}"
+
+
+class Forward(View):
+    """02a: two digits on their way up through ReLU layers, and how alike all ten digits become."""
+
+    notebook, part = "02", "a"
+    controls = (DEPTH, SKIP, GAIN, ROOT_SCALE, DIGIT)
+    presets = {
+        "plain 56": "depth=56 skip=off gain=1 scale=1",
+        "residual 56, scaled": "depth=56 skip=on gain=1 scale=1/sqrt(depth)",
+        "residual 56, unscaled": "depth=56 skip=on gain=1 scale=1",
+    }
+    standard = staticmethod(blocks.block)
+    COLUMNS = (150, 262, 374, 486, 598)
+
+    def build(self):
+        self.digits = np.array([store.digit(which) for which in range(10)])
+        self.layers = blocks.layers("feed-forward", 100, seed=2)
+        ground = style.blank(self.figure)
+        self.pictures = [[style.image(self.figure, (x, y, 62, 62)) for x in self.COLUMNS] for y in (302, 232)]
+        self.titles = [style.text(ground, x + 31, 380) for x in self.COLUMNS]
+        self.names = [style.text(ground, 140, y, ha="right") for y in (333, 263)]
+        self.ax = style.axes(self.figure, (80, 52, 520, 150), "layer", "cosine between\ndifferent digits")
+        self.ax.set(ylim=(0, 1.05), yticks=[0, 0.5, 1])
+        whole_numbers(self.ax.xaxis)
+        self.curves = [self.ax.plot([], [], **look)[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
+        self.labels = [style.text(ground, 0, 0, name, ha="left") for name in ("plain", "residual")]
+        self.moving = [*self.pictures[0], *self.pictures[1], *self.titles, *self.names, *self.curves, *self.labels]
+
+    def update(self, depth, skip, gain, scale, digit):
+        layers, s = self.layers[:depth], gain * SCALES[scale](depth)
+        steps = [lambda x, F, on=on: self.idea(x, F, on, s) for on in (0.0, 1.0)]
+        arms = [np.array([*accumulate(layers, step, initial=self.digits)]) for step in steps]
+        alike = [gradients.likeness(states) for states in arms]
+        fit(self.ax, xlim=(0.0, rung(depth)))
+        for curve, values in zip(self.curves, alike, strict=True):
+            curve.set(data=(range(depth + 1), values), markevery=max(1, depth // 10))
+        heights = apart(52 + 150 / 1.05 * np.nan_to_num([values[-1] for values in alike]))
+        for label, height, values in zip(self.labels, heights, alike, strict=True):
+            label.set(x=90 + 520 * depth / rung(depth), y=height, visible=np.isfinite(values[-1]))
+        self._show_digits(arms[skip], depth, skip, (digit, (digit + 5) % 10))
+        start, top = arms[skip][[0, -1], digit]
+        if not top.any():
+            return f"After {many(depth, skip)} nothing is left of the digit {digit}: every number is 0."
+        peak = np.abs(top).max()  # the square of 1e-200 is 0
+        length, kept = np.linalg.norm(top / peak) / np.linalg.norm(start), gradients.likeness(np.array([start, top]))
+        return (
+            f"After {many(depth, skip)} the digit {digit} has cosine {kept:.2f} with itself at the start and "
+            f"{ten(np.log10(length) + np.log10(peak))} times its length. The mean cosine between different digits "
+            f"went from {alike[0][0]:.2f} to {alike[0][-1]:.3f} plain, {alike[1][-1]:.3f} residual.".replace(
+                "nan", "none"
+            )
+        )
+
+    def _show_digits(self, states, depth, skip, pair):
+        shown = np.linspace(0, depth, 5).round().astype(int)
+        for title, layer in zip(self.titles, shown, strict=True):
+            title.set_text(f"layer {layer}")
+        for row, which, name in zip(self.pictures, pair, self.names, strict=True):
+            name.set_text(f"{arm(skip)},\ndigit {which}")
+            for picture, layer in zip(row, shown, strict=True):
+                style.paint(picture, states[layer, which], np.abs(states[layer, which]).max())
+
+
+class Arrow(View):
+    """02a: one arrow sent back through real matrices, the band of 200 draws, and the two closed forms."""
+
+    notebook, part = "02", "a"
+    controls = (replace(DEPTH, default=56, high=1000), SKIP, GAIN, SCALE)
+    presets = {
+        "plain 56, vanishing": "depth=56 skip=off gain=0.9 scale=1",
+        "plain 56, exploding": "depth=56 skip=off gain=1.2 scale=1",
+        "residual 1000, exploding": "depth=1000 skip=on gain=0.9 scale=1",
+        "residual 1000, scaled": "depth=1000 skip=on gain=0.9 scale=1/sqrt(depth)",
+    }
+    standard = staticmethod(gradients.step_back)
+    LEFT, BOTTOM, WIDE, HIGH, DRAWS = 130, 54, 500, 300, 200
+
+    def build(self):
+        self.tables = gradients.tables(1000, WIDTH, seed=9)
+        self.noise = gradients.noise(1000, WIDTH, self.DRAWS, seed=1)
+        self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
+        ground, box = style.blank(self.figure), (self.LEFT, self.BOTTOM, self.WIDE, self.HIGH)
+        where = "layer: the arrow starts at the top, on the right, and goes back to the input, layer 0"
+        self.ax = style.axes(self.figure, box, where, "length of the arrow (log axis)")
+        self.ax.yaxis.tick_right()
+        self.ax.yaxis.set_label_position("right")
+        self.ax.spines[["left", "right"]].set_visible(True)
+        powers_of_ten(self.ax)
+        whole_numbers(self.ax.xaxis)
+        self.band = self.ax.fill_between([0, 1], 0, 0, color="#d4d4d4", linewidth=0, zorder=1)
+        self.mean = self.ax.plot([], [], color="black", linestyle=":", linewidth=2)[0]
+        self.typical = self.ax.plot([], [], **style.FORM_LINE)[0]
+        self.line = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
+        self.guesses = self.ax.plot([], [], "D", color=style.INK, markersize=9, clip_on=False)[0]
+        names = ("mean, dotted", "typical, dashed", "one arrow", "grey: 8 in 10")
+        self.labels = [style.text(ground, self.LEFT - 8, 0, name, ha="right") for name in names]
+        self.moving = [self.band, self.mean, self.typical, self.line, self.guesses, *self.labels]
+
+    def curves(self, depth, skip, gain, scale):
+        """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
+        s, back = SCALES[scale](depth), np.arange(1, depth + 1)
+        one = gradients.send_back(self.start, np.float32(gain) * self.tables[:depth], float(skip), s, self.idea)
+        draws = gradients.spread([part[:depth] for part in self.noise], gain, float(skip), s)
+        steps = gradients.log_moments(1, WIDTH, gain, skip, s)[0], gradients.log(gradients.mean_gain(gain, skip, s))
+        return [log / (2 * np.log(10)) for log in (one, draws, *(np.append(0.0, back * step) for step in steps))]
+
+    def update(self, depth, skip, gain, scale):
+        one, draws, typical, mean = self.curves(depth, skip, gain, scale)
+        shown = np.unique(np.linspace(0, depth, 41).round().astype(int))
+        low, high = np.quantile(draws[shown], (0.1, 0.9), axis=1, method="nearest")
+        limits = decades(one, low, high, mean)
+        fit(self.ax, xlim=(0.0, rung(depth)), ylim=limits)
+        outline = np.concatenate([np.stack([depth - shown, edge], 1)[::way] for edge, way in ((low, 1), (high, -1))])
+        self.band.set_verts([outline[np.isfinite(outline).all(axis=1)]])
+        for line, values in ((self.mean, mean), (self.typical, typical), (self.line, one)):
+            line.set_data(depth - shown, values[shown])
+        restyle(self.line, skip)
+        guessed = [np.log10(guess) for guess in self.guess if guess > 0]
+        self.guesses.set_data([0] * len(guessed), np.clip(guessed, *limits))
+        ends = np.maximum([mean[-1], typical[-1], one[-1], low[-1]], limits[0])
+        heights = self.BOTTOM + self.HIGH * (ends - limits[0]) / (limits[1] - limits[0])
+        for label, height in zip(self.labels, apart(heights), strict=True):
+            label.set_y(height)
+        words = f"Back through {many(depth, skip)}, gain {gain:.2g}, scale {scale}"
+        if one[-1] == -np.inf:
+            return f"{words}: nothing arrives, the arrow is exactly 0 below the top layer."
+        far = [f" A guess is {ten(abs(g - one[-1]))} times too {'long' if g > one[-1] else 'short'}." for g in guessed]
+        return (
+            f"{words}: the arrow arrives with {ten(one[-1])} of its length; typical {ten(typical[-1])}, root mean "
+            f"square {ten(mean[-1])}; {np.sum(draws[-1] > mean[-1])} of {self.DRAWS} draws lie above it.{''.join(far)}"
+        )
+
+
+class Spectrum(View):
+    """02b: how much one factor, and the product of all, stretches each direction: the singular values."""
+
+    notebook, part = "02", "b"
+    controls = (DEPTH, SKIP, GAIN, SCALE)
+    presets = {
+        "residual, gain 0.5": "depth=20 skip=on gain=0.5 scale=1",
+        "plain, gain 1": "depth=20 skip=off gain=1 scale=1",
+        "residual, scaled": "depth=20 skip=on gain=0.9 scale=1/sqrt(depth)",
+    }
+    standard = staticmethod(gradients.factor)
+
+    def build(self):
+        self.tables = gradients.tables(100, WIDTH, seed=1).astype(float)
+        ground, left, right = style.blank(self.figure), (78, 52, 270, 290), (446, 52, 256, 290)
+        self.one = style.axes(self.figure, left, "singular value of one factor", "share of the values in each bar")
+        self.all = style.axes(self.figure, right, "direction, most stretched first", "stretched by (log axis)")
+        self.all.set(xlim=(0, WIDTH + 1), xticks=[1, 16, 32, 48, 64])
+        powers_of_ten(self.all)
+        self.one.axvline(1, color="#c0c0c0", linewidth=1, zorder=0)
+        self.bars = self.one.stairs([0], [0, 1], fill=True, alpha=0.5)
+        self.form = self.one.plot([], [], **style.FORM_LINE)[0]
+        self.edges = self.one.plot([], [], "k|", markersize=24, markeredgewidth=2)[0]
+        self.line = self.all.plot([], [], markevery=3, **style.RESIDUAL_LINE)[0]
+        self.titles = [style.text(ground, x, 372) for x in (213, 574)]
+        self.moving = [self.bars, self.form, self.edges, self.line, *self.titles]
+
+    def update(self, depth, skip, gain, scale):
+        s = SCALES[scale](depth)
+        factors = [self.idea(gain * J, float(skip), s) for J in self.tables[: max(depth, 8)]]
+        values = gradients.singular_values(np.array(factors[:8]))
+        product = gradients.log_singular_values(factors[:depth]) / np.log(10)
+        low, high = gradients.edges(gain, skip, s)
+        bins = np.linspace(0, max(2.0, np.ceil(2 * max(high, values.max())) / 2), 41)
+        share, points = np.histogram(values, bins)[0] / values.size, np.linspace(low, high, 200)
+        form = gradients.density(points, gain, skip, s) * bins[1] if high > low else 0 * points
+        self.bars.set_data(share, bins)
+        self.bars.set_color(style.RESIDUAL if skip else style.PLAIN)
+        self.form.set_data(points, form)
+        self.edges.set_data((low, high), (0, 0))
+        fit(self.one, xlim=(0.0, bins[-1]), ylim=(0.0, rung(100 * share.max()) / 100))
+        limits = decades(product)
+        fit(self.all, ylim=limits)
+        self.line.set_data(range(1, WIDTH + 1), product)
+        restyle(self.line, skip)
+        below, expected = (values < 1).mean(), gradients.share_below_one(gain, skip, s, points=300)
+        self.titles[0].set_text(f"one {arm(skip)} factor: {below:.0%} below 1")
+        self.titles[1].set_text(f"product of {depth}: {(product < 0).mean():.0%} below 1")
+        return (
+            f"One {arm(skip)} factor, gain {gain:.2g}, scale {scale}: singular values {values.min():.2f} to "
+            f"{values.max():.2f} (edges {low:.2f} and {high:.2f}), {below:.0%} below 1 (closed form {expected:.0%}). "
+            f"The product of {depth} stretches by {ten(product[0])} at most and {ten(product[-1])} at least."
+        )
+
+
+class Route(View):
+    """02c: the product as the direct route, which takes the I of every factor, plus all other routes."""
+
+    notebook, part = "02", "c"
+    skip = Control("skip", "+ I, times", "the number that multiplies I in every factor", "number", 1.0, 0.0, 1.0, 0.05)
+    kind = Control("J", "J", "the Jacobian of F in every layer", "choice", "gaussian", options=gradients.KINDS)
+    controls = (DEPTH, skip, GAIN, ROOT_SCALE, kind)
+    presets = {
+        "residual, unscaled": "depth=20 skip=1 gain=0.9 scale=1 J=gaussian",
+        "plain": "depth=20 skip=0 gain=0.9 scale=1 J=gaussian",
+        "shortcut halved": "depth=54 skip=0.5 gain=0.5 scale=1 J=gaussian",
+        "cancelled": "depth=20 skip=1 gain=1 scale=1 J=minus-identity",
+    }
+    standard = staticmethod(gradients.factor)
+    CORNER = 16  # so many rows and columns of the matrices are shown
+
+    def build(self):
+        self.tables = {kind: gradients.tables(100, WIDTH, 1, kind).astype(float) for kind in gradients.KINDS}
+        ground, left = style.blank(self.figure), (20, 262, 504)
+        self.pictures = [style.image(self.figure, (x, 120, 196, 196), (self.CORNER,) * 2) for x in left]
+        for x, name in zip(left, ("whole product", "direct route: I at every layer", "all other routes"), strict=True):
+            style.text(ground, x + 98, 334, name)
+        self.pictures[1].axes.spines[:].set(color=style.IDENTITY, linewidth=3)
+        style.text(ground, 239, 218, "=", fontsize=20)
+        style.text(ground, 481, 218, "+", fontsize=20)
+        self.title = style.text(ground, 360, 372, fontsize=13)
+        self.sizes = [style.text(ground, x + 98, 96) for x in left]
+        self.grey = style.text(ground, 360, 56)
+        style.text(ground, 360, 30, "size: the root mean square factor by which a length changes")
+        self.moving = [*self.pictures, self.title, *self.sizes, self.grey]
+
+    def update(self, depth, skip, gain, scale, J):
+        s, whole = SCALES[scale](depth), np.eye(WIDTH)
+        for table in self.tables[J][:depth]:
+            whole = self.idea(gain * table, skip, s) @ whole
+        direct = skip**depth * np.eye(WIDTH)
+        parts = (whole, direct, whole - direct)
+        corners = [part[: self.CORNER, : self.CORNER] for part in parts]
+        top = max(np.abs(corner).max() for corner in corners)
+        sizes = [ten(gradients.log(np.sum(part**2) / WIDTH) / (2 * np.log(10))) for part in parts]
+        for picture, corner, words, size in zip(self.pictures, corners, self.sizes, sizes, strict=True):
+            style.paint(picture, corner, top)
+            words.set_text(f"size {size}")
+        identity = "I + " if skip == 1 else f"{skip:.2g} I + " * (skip > 0)
+        factors = f"{depth} factor{'s' * (depth > 1)} {identity}{s * gain:.2g} J"
+        self.title.set_text(factors)
+        self.grey.set_text(f"first {self.CORNER} rows and columns; white −{top:.3g}, grey 0, black +{top:.3g}")
+        others = f"2 to the {depth}, less one" if skip else "one alone, through every J"
+        return (
+            f"{factors}, J {J}: the direct route is {sizes[1]} times I, the other routes ({others}) have size "
+            f"{sizes[2]}, and the whole product has size {sizes[0]}."
+        )
+
+
+class Shattered(View):
+    """02 deeper: the slope of a ReLU net along a straight line of inputs, and how it resembles itself further on."""
+
+    notebook, part = "02", "d"
+    norm = Control("norm", "batch norm", "normalise each unit over the line before its ReLU", "switch", True)
+    controls = (replace(DEPTH, default=24, high=50), SKIP, norm)
+    LAGS = np.arange(1, 41)
+
+    def build(self):
+        self.line = (store.digit(8) + store.digit(3)) / 2, (store.digit(8) - store.digit(3)) / 4  # t from -2 to 2
+        self.weights = np.sqrt(2) * gradients.tables(50, WIDTH, 4).astype(float)
+        self.readout = np.random.default_rng(4).standard_normal(WIDTH)
+        ground = style.blank(self.figure)
+        left, right, where = (66, 52, 366, 290), (520, 52, 182, 290), "point on the line, from a 3 to an 8"
+        self.ax = style.axes(self.figure, left, where, "slope of the output (largest = 1)")
+        self.ax.set(xlim=(0, 255), xticks=[0, 64, 128, 192, 255], ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
+        self.memory = style.axes(self.figure, right, "points further on", "autocorrelation")
+        self.memory.set(xlim=(0, 41), ylim=(-0.5, 1.05), yticks=[-0.5, 0, 0.5, 1])
+        self.ax.axhline(0, color="#c0c0c0", linewidth=1, zorder=0)
+        self.memory.axhline(0, color="#c0c0c0", linewidth=1, zorder=0)
+        self.slope = self.ax.plot([], [], linewidth=1.5)[0]
+        self.similar = self.memory.plot([], [], markersize=5, markevery=4)[0]
+        self.title = style.text(ground, 360, 372)
+        self.moving = [self.slope, self.similar, self.title]
+
+    def update(self, depth, skip, norm):
+        slope = gradients.slope_on_line(*self.line, self.weights[:depth], self.readout, float(skip), norm=norm)
+        similar = [gradients.autocorrelation(slope, lag) for lag in self.LAGS]
+        self.slope.set_data(range(256), slope / np.abs(slope).max())
+        self.slope.set_color(style.RESIDUAL if skip else style.PLAIN)
+        self.similar.set_data(self.LAGS, similar)
+        restyle(self.similar, skip)
+        self.title.set_text(f"{many(depth, skip)}, {'with' if norm else 'without'} batch norm")
+        return (
+            f"{self.title.get_text()}: neighbouring points of the line have slopes with autocorrelation {similar[0]:.2f}, points ten "
+            f"further on {similar[9]:.2f}. 1 is smooth, 0 is white noise."
+        )
