@@ -20,21 +20,21 @@ def test_an_arrow_goes_back_as_through_the_transposed_product(skip):
         arrow = (skip * np.eye(N) + 0.5 * one).T @ arrow
         lengths.append(arrow @ arrow)
     for chunk in (1, 3, 64):
-        found = gradients.send_back(np.eye(N)[2], J, skip, 0.5, chunk=chunk)
+        found = gradients.log_lengths(np.eye(N)[2], J, skip, 0.5, chunk=chunk)
         assert np.allclose(found, np.log(lengths), atol=1e-12)
 
 
 @pytest.mark.parametrize(("gain", "skip"), [(0.1, 0.0), (2.0, 0.0), (2.0, 1.0)])
 def test_a_thousand_layers_neither_overflow_nor_underflow(gain, skip):
     J = np.float32(gain) * gradients.tables(1000, 64)
-    found = gradients.send_back(np.eye(64, dtype=np.float32)[0], J, skip)
+    found = gradients.log_lengths(np.eye(64, dtype=np.float32)[0], J, skip)
     middle, variance = gradients.log_moments(1000, 64, gain, skip)
     assert found.shape == (1001,) and np.isfinite(found).all()
     assert abs(found[-1] - middle) < 4 * np.sqrt(variance)
 
 
 def test_an_arrow_that_is_cancelled_has_no_length():
-    found = gradients.send_back(np.eye(N)[0], gradients.tables(3, N, kind="minus-identity"))
+    found = gradients.log_lengths(np.eye(N)[0], gradients.tables(3, N, kind="minus-identity"))
     assert found[0] == 0 and (found[1:] == -np.inf).all()
 
 

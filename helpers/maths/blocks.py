@@ -44,6 +44,11 @@ def stack(x, layers, skip=1.0, scale=1.0):
     return states
 
 
+def correction(target, x, skip=1.0):
+    """Return what scale · F has to learn, target - skip * x: a correction with the copy, a replacement without."""
+    return target - skip * x
+
+
 class FeedForward:
     """F(x) = W relu(x), W (width, width) with the variance gain² · 2 / width (He et al. 2015, 1502.01852, eq. 10)."""
 
@@ -115,10 +120,10 @@ class Attention:
         return out
 
 
-class Cancel:
+class Minus:
     """F(x) = -x, the one F whose Jacobian is -I everywhere: with the + I added nothing is left."""
 
-    name = "cancel"
+    name = "minus-x"
 
     def __init__(self, rng=None, gain=1.0):
         self.gain = gain
@@ -131,7 +136,7 @@ class Cancel:
         return -self.gain * np.eye(len(x))
 
 
-SUBLAYERS = {kind.name: kind for kind in (FeedForward, Convolution, Attention, Cancel)}
+SUBLAYERS = {kind.name: kind for kind in (FeedForward, Convolution, Attention, Minus)}
 
 
 def layers(kind, depth, seed=0):

@@ -51,7 +51,19 @@ def tables(depth, width, seed=0, kind="gaussian"):
     return q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
 
 
-def send_back(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=8):
+def send_back(arrow, states, layers, skip=1.0, scale=1.0):
+    """Send ``arrow`` (n,), a gradient at the output, back through a stack; return its value at x_0, ..., x_L.
+
+    ``states`` are what ``blocks.stack`` returned, and every layer has ``jacobian(x)``. One factor a layer, by the
+    chain rule: g_l = (skip I + scale dF/dx)ᵀ g_(l+1).
+    """
+    arrows = [np.asarray(arrow, dtype=float)]
+    for x, F in zip(reversed(states[:-1]), reversed(layers), strict=True):
+        arrows.append(step_back(arrows[-1], F.jacobian(x), skip, scale))
+    return arrows[::-1]
+
+
+def log_lengths(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=8):
     """Log of the squared length of ``arrow`` (width,) after 0, 1, ..., depth layers, top layer first: (depth + 1,).
 
     ``jacobians`` is (depth, width, width), layer 1 first. The arrow is set back to length 1 every ``chunk`` layers.
@@ -118,14 +130,6 @@ def log_moments(depth, width, gain, skip=1.0, scale=1.0):
     return depth * (np.log(m) - v / 2), depth * v
 
 
-def relu_log_moments(depth, width):
-    """The same two numbers for a plain ReLU net with He weights: -5 L / (2 n) and 5 L / n, to first order.
-
-    One step is 2/n times the sum over n units of b z², b on or off with equal odds: mean 1, variance 5/n.
-    """
-    return -2.5 * depth / width, 5 * depth / width
-
-
 # Singular values
 
 
@@ -166,11 +170,6 @@ def share_below_one(gain, skip=1.0, scale=1.0, points=2000):
     return float(weight[middle < 1].sum() / weight.sum())
 
 
-def singular_values(matrix):
-    """Singular values, largest first; ``matrix`` is (..., width, width)."""
-    return np.linalg.svd(matrix, compute_uv=False)
-
-
 def log_singular_values(factors, chunk=4, sweeps=8):
     """Natural logs of the singular values of factors[-1] @ ... @ factors[0], largest first: (width,).
 
@@ -186,7 +185,7 @@ def log_singular_values(factors, chunk=4, sweeps=8):
         size = log(np.maximum(np.abs(np.diag(r)), TINY))
         T = (r * _ratio(d, d + size)) @ T
         d = d + size
-    near = d.max() + log(singular_values(np.exp(d - d.max())[:, None] * T))
+    near = d.max() + log(np.linalg.svd(np.exp(d - d.max())[:, None] * T, compute_uv=False))
     if np.ptp(near) < 20:
         return near
     r = np.linalg.qr(T.T)[1]

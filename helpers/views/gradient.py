@@ -124,7 +124,7 @@ class Arrow(View):
     def curves(self, depth, skip, gain, scale):
         """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
         s, back = SCALES[scale](depth), np.arange(1, depth + 1)
-        one = gradients.send_back(self.start, np.float32(gain) * self.tables[:depth], float(skip), s, self.idea)
+        one = gradients.log_lengths(self.start, np.float32(gain) * self.tables[:depth], float(skip), s, self.idea)
         draws = gradients.spread([part[:depth] for part in self.noise], gain, float(skip), s)
         steps = gradients.log_moments(1, WIDTH, gain, skip, s)[0], gradients.log(gradients.mean_gain(gain, skip, s))
         return [log / (2 * np.log(10)) for log in (one, draws, *(np.append(0.0, back * step) for step in steps))]
@@ -186,7 +186,7 @@ class Spectrum(View):
     def update(self, depth, skip, gain, scale):
         s = SCALES[scale](depth)
         factors = [self.idea(gain * J, float(skip), s) for J in self.tables[: max(depth, 8)]]
-        values = gradients.singular_values(np.array(factors[:8]))
+        values = np.linalg.svd(factors[:8], compute_uv=False)
         product = gradients.log_singular_values(factors[:depth]) / np.log(10)
         low, high = gradients.edges(gain, skip, s)
         bins = np.linspace(0, max(2.0, np.ceil(2 * max(high, values.max())) / 2), 41)
@@ -257,48 +257,10 @@ class Route(View):
         identity = "I + " if skip == 1 else f"{skip:.2g} I + " * (skip > 0)
         factors = f"{depth} factor{'s' * (depth > 1)} {identity}{s * gain:.2g} J"
         self.title.set_text(factors)
-        self.grey.set_text(f"first {self.CORNER} rows and columns; white −{top:.3g}, grey 0, black +{top:.3g}")
+        limit = style.number(top)
+        self.grey.set_text(f"first {self.CORNER} rows and columns; white −{limit}, grey 0, black +{limit}")
         others = f"2 to the {depth}, less one" if skip else "one alone, through every J"
         return (
             f"{factors}, J {J}: the direct route is {sizes[1]} times I, the other routes ({others}) have size "
             f"{sizes[2]}, and the whole product has size {sizes[0]}."
-        )
-
-
-class Shattered(View):
-    """02 deeper: the slope of a ReLU net along a straight line of inputs, and how it resembles itself further on."""
-
-    notebook, part = "02", "d"
-    norm = Control("norm", "batch norm", "normalise each unit over the line before its ReLU", "switch", True)
-    controls = (replace(DEPTH, default=24, high=50), SKIP, norm)
-    LAGS = np.arange(1, 41)
-
-    def build(self):
-        self.line = (store.digit(8) + store.digit(3)) / 2, (store.digit(8) - store.digit(3)) / 4  # t from -2 to 2
-        self.weights = np.sqrt(2) * gradients.tables(50, WIDTH, 4).astype(float)
-        self.readout = np.random.default_rng(4).standard_normal(WIDTH)
-        ground = style.blank(self.figure)
-        left, right, where = (66, 52, 366, 290), (520, 52, 182, 290), "point on the line, from a 3 to an 8"
-        self.ax = style.axes(self.figure, left, where, "slope of the output (largest = 1)")
-        self.ax.set(xlim=(0, 255), xticks=[0, 64, 128, 192, 255], ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
-        self.memory = style.axes(self.figure, right, "points further on", "autocorrelation")
-        self.memory.set(xlim=(0, 41), ylim=(-0.5, 1.05), yticks=[-0.5, 0, 0.5, 1])
-        self.ax.axhline(0, color="#c0c0c0", linewidth=1, zorder=0)
-        self.memory.axhline(0, color="#c0c0c0", linewidth=1, zorder=0)
-        self.slope = self.ax.plot([], [], linewidth=1.5)[0]
-        self.similar = self.memory.plot([], [], markersize=5, markevery=4)[0]
-        self.title = style.text(ground, 360, 372)
-        self.moving = [self.slope, self.similar, self.title]
-
-    def update(self, depth, skip, norm):
-        slope = gradients.slope_on_line(*self.line, self.weights[:depth], self.readout, float(skip), norm=norm)
-        similar = [gradients.autocorrelation(slope, lag) for lag in self.LAGS]
-        self.slope.set_data(range(256), slope / np.abs(slope).max())
-        self.slope.set_color(style.RESIDUAL if skip else style.PLAIN)
-        self.similar.set_data(self.LAGS, similar)
-        restyle(self.similar, skip)
-        self.title.set_text(f"{many(depth, skip)}, {'with' if norm else 'without'} batch norm")
-        return (
-            f"{self.title.get_text()}: neighbouring points of the line have slopes with autocorrelation {similar[0]:.2f}, points ten "
-            f"further on {similar[9]:.2f}. 1 is smooth, 0 is white noise."
         )

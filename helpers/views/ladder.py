@@ -7,7 +7,6 @@ import numpy as np
 from . import style
 
 RUNGS = np.array([a * 10**b for b in range(4) for a in (1, 2, 5)])
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rung(value):
@@ -27,11 +26,15 @@ def fit(ax, **limits):
 
 
 def ten(power):
-    """Return 10 to the ``power`` in words: a plain number from 0.001 to 1000, else 3.2×10ⁿ; -inf is 0."""
-    if -3 <= power < 3 or power == -np.inf:
-        return f"{10.0**power:.3g}"
-    whole = np.floor(power)
-    return f"{10.0 ** (power - whole):.1f}×10" + f"{whole:.0f}".translate(SUPERSCRIPT)
+    """Return 10 to the ``power`` in words, also where it is no float any more: 0.25, 8.6×10⁴, 10⁻²⁵⁰⁰; -inf is 0."""
+    if abs(power) < 300 or power == -np.inf:
+        return style.number(10.0**power)
+    return raised(power)
+
+
+def raised(power):
+    """Return 10ⁿ for a whole ``power``."""
+    return "10" + f"{power:.0f}".translate(style.RAISED)
 
 
 def whole_numbers(axis):
@@ -41,7 +44,7 @@ def whole_numbers(axis):
 
 def powers_of_ten(ax):
     """Label the vertical axis of ``ax``, which holds exponents, with powers of ten."""
-    ax.yaxis.set_major_formatter(lambda power, _: "10" + f"{power:.0f}".translate(SUPERSCRIPT))
+    ax.yaxis.set_major_formatter(lambda power, _: raised(power))
     whole_numbers(ax.yaxis)
     ax.axhline(0, color="#c0c0c0", linewidth=1, zorder=0)
 
