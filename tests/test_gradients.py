@@ -97,7 +97,7 @@ def test_slopes_of_a_net_against_nudging_with_statistics_frozen(skip, norm):
     rng = np.random.default_rng(3)
     x, weights = rng.standard_normal((7, N)), drawn(3)
     streams, slopes = gradients.net(x, weights, skip, 0.5, norm)
-    before, deviations = streams[:-1], [s.std(axis=0) if norm else np.ones(N) for s in streams[:-1]]
+    before, deviations = streams[:-1], [np.sqrt(s.var(axis=0) + 1e-5) if norm else np.ones(N) for s in streams[:-1]]
     means = [s.mean(axis=0) if norm else np.zeros(N) for s in before]
 
     def frozen(batch):

@@ -151,7 +151,7 @@ def density(s, gain, skip=1.0, scale=1.0):
     """Density of the singular values ``s`` (k,) of skip * I + scale * J as width grows, J Gaussian of ``gain``.
 
     With g = scale * gain and z = s², u = 1 + g² m solves z u³ - z u² - (skip² - g²) u + skip² = 0, and m is the
-    Stieltjes transform of the squares (Dozier and Silverstein 2007, eq. 1.1, with one atom at skip²).
+    Stieltjes transform of the squares (Dozier and Silverstein 2007, theorem 1.1, with one atom at skip²).
     """
     g2, z = (scale * gain) ** 2, np.maximum(np.asarray(s, float), 1e-9) ** 2
     companion = np.zeros((len(z), 3, 3))
@@ -186,7 +186,7 @@ def log_singular_values(factors, chunk=4, sweeps=8):
         T = (r * _ratio(d, d + size)) @ T
         d = d + size
     near = d.max() + log(np.linalg.svd(np.exp(d - d.max())[:, None] * T, compute_uv=False))
-    if np.ptp(near) < 20:
+    if near[-1] > near[0] - 20:
         return near
     r = np.linalg.qr(T.T)[1]
     for _ in range(sweeps):
@@ -212,7 +212,7 @@ def net(x, weights, skip=1.0, scale=1.0, norm=False):
         raise ValueError(f"x has width {x.shape[-1]}, the weights {weights.shape[-1]}; they must be equal.")
     streams, slopes = [x], []
     for W in weights:
-        deviation = x.std(axis=0) if norm else np.ones(x.shape[-1])
+        deviation = np.sqrt(x.var(axis=0) + 1e-5) if norm else np.ones(x.shape[-1])  # some pixels never change
         h = (x - x.mean(axis=0)) / deviation if norm else x
         slopes.append((h > 0) / deviation)
         x = blocks.add(x, np.maximum(h, 0) @ W.T, skip, scale)
@@ -240,7 +240,7 @@ def net_along(direction, weights, slopes, skip=1.0, scale=1.0):
 def slope_on_line(start, direction, weights, readout, skip=1.0, scale=1.0, norm=False, points=256):
     """d f / d t at ``points`` t from -2 to 2 on the line start + t * direction, f = relu(x) @ readout: (points,).
 
-    Forward mode with batch statistics (over the line) frozen, the setting of Balduzzi et al. 2017, section 2.
+    Forward mode with batch statistics (over the line) frozen, as in figure 1 of Balduzzi et al. 2017.
     """
     t = np.linspace(-2, 2, points)
     streams, slopes = net(start + t[:, None] * direction, weights, skip, scale, norm)

@@ -68,12 +68,11 @@ class Forward(View):
             return f"After {many(depth, skip)} nothing is left of the digit {digit}: every number is 0."
         peak = np.abs(top).max()  # the square of 1e-200 is 0
         length, kept = np.linalg.norm(top / peak) / np.linalg.norm(start), gradients.likeness(np.array([start, top]))
+        ends = [f"{values[-1]:.3f} {arm(on)}" for on, values in enumerate(alike) if np.isfinite(values[-1])]
         return (
             f"After {many(depth, skip)} the digit {digit} has cosine {kept:.2f} with itself at the start and "
             f"{ten(np.log10(length) + np.log10(peak))} times its length. The mean cosine between different digits "
-            f"went from {alike[0][0]:.2f} to {alike[0][-1]:.3f} plain, {alike[1][-1]:.3f} residual.".replace(
-                "nan", "none"
-            )
+            f"goes from {alike[0][0]:.2f} to {', '.join(ends)}."
         )
 
     def _show_digits(self, states, depth, skip, pair):
@@ -115,11 +114,11 @@ class Arrow(View):
         self.band = self.ax.fill_between([0, 1], 0, 0, color="#d4d4d4", linewidth=0, zorder=1)
         self.mean = self.ax.plot([], [], color="black", linestyle=":", linewidth=2)[0]
         self.typical = self.ax.plot([], [], **style.FORM_LINE)[0]
-        self.line = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
+        self.curve = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
         self.guesses = self.ax.plot([], [], "D", color=style.INK, markersize=9, clip_on=False)[0]
         names = ("mean, dotted", "typical, dashed", "one arrow", "grey: 8 in 10")
         self.labels = [style.text(ground, self.LEFT - 8, 0, name, ha="right") for name in names]
-        self.moving = [self.band, self.mean, self.typical, self.line, self.guesses, *self.labels]
+        self.moving = [self.band, self.mean, self.typical, self.curve, self.guesses, *self.labels]
 
     def curves(self, depth, skip, gain, scale):
         """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
@@ -137,9 +136,9 @@ class Arrow(View):
         fit(self.ax, xlim=(0.0, rung(depth)), ylim=limits)
         outline = np.concatenate([np.stack([depth - shown, edge], 1)[::way] for edge, way in ((low, 1), (high, -1))])
         self.band.set_verts([outline[np.isfinite(outline).all(axis=1)]])
-        for line, values in ((self.mean, mean), (self.typical, typical), (self.line, one)):
+        for line, values in ((self.mean, mean), (self.typical, typical), (self.curve, one)):
             line.set_data(depth - shown, values[shown])
-        restyle(self.line, skip)
+        restyle(self.curve, skip)
         guessed = [np.log10(guess) for guess in self.guess if guess > 0]
         self.guesses.set_data([0] * len(guessed), np.clip(guessed, *limits))
         ends = np.maximum([mean[-1], typical[-1], one[-1], low[-1]], limits[0])
@@ -179,9 +178,9 @@ class Spectrum(View):
         self.bars = self.one.stairs([0], [0, 1], fill=True, alpha=0.5)
         self.form = self.one.plot([], [], **style.FORM_LINE)[0]
         self.edges = self.one.plot([], [], "k|", markersize=24, markeredgewidth=2)[0]
-        self.line = self.all.plot([], [], markevery=3, **style.RESIDUAL_LINE)[0]
+        self.curve = self.all.plot([], [], markevery=3, **style.RESIDUAL_LINE)[0]
         self.titles = [style.text(ground, x, 372) for x in (213, 574)]
-        self.moving = [self.bars, self.form, self.edges, self.line, *self.titles]
+        self.moving = [self.bars, self.form, self.edges, self.curve, *self.titles]
 
     def update(self, depth, skip, gain, scale):
         s = SCALES[scale](depth)
@@ -199,8 +198,8 @@ class Spectrum(View):
         fit(self.one, xlim=(0.0, bins[-1]), ylim=(0.0, rung(100 * share.max()) / 100))
         limits = decades(product)
         fit(self.all, ylim=limits)
-        self.line.set_data(range(1, WIDTH + 1), product)
-        restyle(self.line, skip)
+        self.curve.set_data(range(1, WIDTH + 1), product)
+        restyle(self.curve, skip)
         below, expected = (values < 1).mean(), gradients.share_below_one(gain, skip, s, points=300)
         self.titles[0].set_text(f"one {arm(skip)} factor: {below:.0%} below 1")
         self.titles[1].set_text(f"product of {depth}: {(product < 0).mean():.0%} below 1")
@@ -217,7 +216,7 @@ class Route(View):
     notebook, part = "02", "c"
     skip = Control("skip", "+ I, times", "the number that multiplies I in every factor", "number", 1.0, 0.0, 1.0, 0.05)
     kind = Control("J", "J", "the Jacobian of F in every layer", "choice", "gaussian", options=gradients.KINDS)
-    controls = (DEPTH, skip, GAIN, ROOT_SCALE, kind)
+    controls = (DEPTH, skip, replace(GAIN, default=1.0), ROOT_SCALE, kind)
     presets = {
         "residual, unscaled": "depth=20 skip=1 gain=0.9 scale=1 J=gaussian",
         "plain": "depth=20 skip=0 gain=0.9 scale=1 J=gaussian",

@@ -17,7 +17,7 @@ def rung(value):
 def decades(*curves):
     """Return rungs (low, high) that hold all finite values of ``curves``, arrays of exponents of ten, and 0."""
     values = np.concatenate([curve[np.isfinite(curve)] for curve in curves])
-    return -rung(-values.min()), rung(values.max())
+    return -rung(-values.min(initial=0.0)), rung(values.max(initial=0.0))
 
 
 def fit(ax, **limits):
