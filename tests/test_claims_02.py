@@ -25,9 +25,9 @@ def arrows_and_products(skip, gain, depth=20, draws=60):
     arrow = np.eye(N, dtype=np.float32)[0]
     arrows, products = [], []
     for seed in range(draws):
-        J = np.float32(gain) * gradients.tables(depth, N, seed)
-        arrows.append(np.exp(gradients.log_lengths(arrow, J, skip)[-1]))
-        whole = reduce(lambda right, left: left @ right, [gradients.factor(one, skip) for one in J])
+        tables = gradients.tables(depth, N, seed)
+        arrows.append(np.exp(gradients.log_lengths(arrow, tables, gain, skip)[-1]))
+        whole = reduce(lambda right, left: left @ right, [gradients.factor(gain * J, skip) for J in tables])
         products.append(np.sum(whole.astype(float) ** 2) / N)
     return np.array(arrows), np.array(products)
 

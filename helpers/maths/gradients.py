@@ -46,7 +46,8 @@ def tables(depth, width, seed=0, kind="gaussian"):
         return np.broadcast_to(-np.eye(width, dtype=np.float32), (depth, width, width))
     drawn = np.random.default_rng(seed).standard_normal((depth, width, width), dtype=np.float32)
     if kind == "gaussian":
-        return drawn / np.float32(np.sqrt(width))
+        drawn /= np.sqrt(width)  # in place: a thousand tables are 16 MB
+        return drawn
     q, r = np.linalg.qr(drawn)
     return q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
 
@@ -63,16 +64,16 @@ def send_back(arrow, states, layers, skip=1.0, scale=1.0):
     return arrows[::-1]
 
 
-def log_lengths(arrow, jacobians, skip=1.0, scale=1.0, step=step_back, chunk=8):
+def log_lengths(arrow, tables, gain=1.0, skip=1.0, scale=1.0, step=step_back, chunk=8):
     """Log of the squared length of ``arrow`` (width,) after 0, 1, ..., depth layers, top layer first: (depth + 1,).
 
-    ``jacobians`` is (depth, width, width), layer 1 first. The arrow is set back to length 1 every ``chunk`` layers.
+    ``tables`` is (depth, width, width), layer 1 first. The arrow is set back to length 1 every ``chunk`` layers.
     """
     start, logs, arrows = 0.0, [], [arrow]
-    for done, J in enumerate(jacobians[::-1], 1):
-        arrow = step(arrow, J, skip, scale)
+    for done, J in enumerate(tables[::-1], 1):
+        arrow = step(arrow, gain * J, skip, scale)
         arrows.append(arrow)
-        if done % chunk == 0 or done == len(jacobians):
+        if done % chunk == 0 or done == len(tables):
             squares = np.square(arrows, dtype=float).sum(axis=1)
             logs.append(start + log(squares))
             start, arrows = logs[-1][-1], []

@@ -123,7 +123,7 @@ class Arrow(View):
     def curves(self, depth, skip, gain, scale):
         """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
         s, back = SCALES[scale](depth), np.arange(1, depth + 1)
-        one = gradients.log_lengths(self.start, np.float32(gain) * self.tables[:depth], float(skip), s, self.idea)
+        one = gradients.log_lengths(self.start, self.tables[:depth], gain, float(skip), s, self.idea)
         draws = gradients.spread([part[:depth] for part in self.noise], gain, float(skip), s)
         steps = gradients.log_moments(1, WIDTH, gain, skip, s)[0], gradients.log(gradients.mean_gain(gain, skip, s))
         return [log / (2 * np.log(10)) for log in (one, draws, *(np.append(0.0, back * step) for step in steps))]
@@ -168,7 +168,7 @@ class Spectrum(View):
     standard = staticmethod(gradients.factor)
 
     def build(self):
-        self.tables = gradients.tables(100, WIDTH, seed=1).astype(float)
+        self.tables = gradients.tables(100, WIDTH, seed=1)
         ground, left, right = style.blank(self.figure), (78, 52, 270, 290), (446, 52, 256, 290)
         self.one = style.axes(self.figure, left, "singular value of one factor", "share of the values in each bar")
         self.all = style.axes(self.figure, right, "direction, most stretched first", "stretched by (log axis)")
@@ -184,7 +184,7 @@ class Spectrum(View):
 
     def update(self, depth, skip, gain, scale):
         s = SCALES[scale](depth)
-        factors = [self.idea(gain * J, float(skip), s) for J in self.tables[: max(depth, 8)]]
+        factors = [self.idea(gain * J.astype(float), float(skip), s) for J in self.tables[: max(depth, 8)]]
         values = np.linalg.svd(factors[:8], compute_uv=False)
         product = gradients.log_singular_values(factors[:depth]) / np.log(10)
         low, high = gradients.edges(gain, skip, s)
@@ -227,7 +227,7 @@ class Route(View):
     CORNER = 16  # so many rows and columns of the matrices are shown
 
     def build(self):
-        self.tables = {kind: gradients.tables(100, WIDTH, 1, kind).astype(float) for kind in gradients.KINDS}
+        self.tables = {kind: gradients.tables(100, WIDTH, 1, kind) for kind in gradients.KINDS}
         ground, left = style.blank(self.figure), (20, 262, 504)
         self.pictures = [style.image(self.figure, (x, 120, 196, 196), (self.CORNER,) * 2) for x in left]
         for x, name in zip(left, ("whole product", "direct route: I at every layer", "all other routes"), strict=True):
@@ -244,7 +244,7 @@ class Route(View):
     def update(self, depth, skip, gain, scale, J):
         s, whole = SCALES[scale](depth), np.eye(WIDTH)
         for table in self.tables[J][:depth]:
-            whole = self.idea(gain * table, skip, s) @ whole
+            whole = self.idea(gain * table.astype(float), skip, s) @ whole
         direct = skip**depth * np.eye(WIDTH)
         parts = (whole, direct, whole - direct)
         corners = [part[: self.CORNER, : self.CORNER] for part in parts]
