@@ -94,13 +94,14 @@ class Arrow(View):
         "plain 56, vanishing": "depth=56 skip=off gain=0.9 scale=1",
         "plain 56, exploding": "depth=56 skip=off gain=1.2 scale=1",
         "residual 1000, exploding": "depth=1000 skip=on gain=0.9 scale=1",
+        "plain 1000, mean and typical": "depth=1000 skip=off gain=1 scale=1",
         "residual 1000, scaled": "depth=1000 skip=on gain=0.9 scale=1/sqrt(depth)",
     }
     standard = staticmethod(gradients.step_back)
     LEFT, BOTTOM, WIDE, HIGH, DRAWS = 130, 54, 500, 300, 200
 
     def build(self):
-        self.tables = gradients.tables(1000, WIDTH, seed=9)
+        self.tables = gradients.tables(1000, WIDTH, seed=2)
         self.noise = gradients.noise(1000, WIDTH, self.DRAWS, seed=1)
         self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
         ground, box = style.blank(self.figure), (self.LEFT, self.BOTTOM, self.WIDE, self.HIGH)
@@ -116,7 +117,7 @@ class Arrow(View):
         self.typical = self.ax.plot([], [], **style.FORM_LINE)[0]
         self.curve = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
         self.guesses = self.ax.plot([], [], "D", color=style.INK, markersize=9, clip_on=False)[0]
-        names = ("mean, dotted", "typical, dashed", "one arrow", "grey: 8 in 10")
+        names = ("mean, dotted", "typical, dashed", "", "grey: 8 in 10")
         self.labels = [style.text(ground, self.LEFT - 8, 0, name, ha="right") for name in names]
         self.moving = [self.band, self.mean, self.typical, self.curve, self.guesses, *self.labels]
 
@@ -139,6 +140,7 @@ class Arrow(View):
         for line, values in ((self.mean, mean), (self.typical, typical), (self.curve, one)):
             line.set_data(depth - shown, values[shown])
         restyle(self.curve, skip)
+        self.labels[2].set_text(f"{arm(skip)} arrow")
         guessed = [np.log10(guess) for guess in self.guess if guess > 0]
         self.guesses.set_data([0] * len(guessed), np.clip(guessed, *limits))
         ends = np.maximum([mean[-1], typical[-1], one[-1], low[-1]], limits[0])
@@ -253,8 +255,8 @@ class Route(View):
         for picture, corner, words, size in zip(self.pictures, corners, self.sizes, sizes, strict=True):
             style.paint(picture, corner, top)
             words.set_text(f"size {size}")
-        identity = "I + " if skip == 1 else f"{skip:.2g} I + " * (skip > 0)
-        factors = f"{depth} factor{'s' * (depth > 1)} {identity}{s * gain:.2g} J"
+        terms = [f"{number:.2g} {name}" for number, name in ((skip, "I"), (s * gain, "J")) if number]
+        factors = f"{depth} factor{'s' * (depth > 1)} {' + '.join(terms) or '0'}".replace(" 1 ", " ")
         self.title.set_text(factors)
         limit = style.number(top)
         self.grey.set_text(f"first {self.CORNER} rows and columns; white −{limit}, grey 0, black +{limit}")
