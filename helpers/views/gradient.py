@@ -49,7 +49,7 @@ class Forward(View):
         whole_numbers(self.ax.xaxis)
         self.curves = [self.ax.plot([], [], **look)[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.labels = [style.text(ground, 0, 0, name, ha="left") for name in ("plain", "residual")]
-        self.moving = [*self.pictures[0], *self.pictures[1], *self.titles, *self.names, *self.curves, *self.labels]
+        self.moving = [*self.pictures[0], *self.pictures[1], *self.titles, *self.curves, *self.labels]
 
     def update(self, depth, skip, gain, scale, digit):
         layers, s = self.layers[:depth], gain * SCALES[scale](depth)
@@ -116,7 +116,7 @@ class Arrow(View):
         self.mean = self.ax.plot([], [], color="black", linestyle=":", linewidth=2)[0]
         self.typical = self.ax.plot([], [], **style.FORM_LINE)[0]
         self.curve = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
-        self.guesses = self.ax.plot([], [], "D", color=style.INK, markersize=9, clip_on=False)[0]
+        self.guesses = self.ax.plot([], [], "D", color=style.TRUTH, markersize=8, clip_on=False)[0]
         names = ("mean, dotted", "typical, dashed", "", "grey: 8 in 10")
         self.labels = [style.text(ground, self.LEFT - 8, 0, name, ha="right") for name in names]
         self.moving = [self.band, self.mean, self.typical, self.curve, self.guesses, *self.labels]
@@ -150,10 +150,11 @@ class Arrow(View):
         words = f"Back through {many(depth, skip)}, gain {gain:.2g}, scale {scale}"
         if one[-1] == -np.inf:
             return f"{words}: nothing arrives, the arrow is exactly 0 below the top layer."
-        far = [f" A guess is {ten(abs(g - one[-1]))} times too {'long' if g > one[-1] else 'short'}." for g in guessed]
+        off = [(ten(abs(g - one[-1])), "long" if g > one[-1] else "short") for g in guessed]
+        judged = "".join(f" Your guess (grey diamond) is {times} times too {word}." for times, word in off)
         return (
             f"{words}: the arrow arrives with {ten(one[-1])} of its length; typical {ten(typical[-1])}, root mean "
-            f"square {ten(mean[-1])}; {np.sum(draws[-1] > mean[-1])} of {self.DRAWS} draws lie above it.{''.join(far)}"
+            f"square {ten(mean[-1])}; {np.sum(draws[-1] > mean[-1])} of {self.DRAWS} draws lie above it.{judged}"
         )
 
 
@@ -239,8 +240,10 @@ class Route(View):
         style.text(ground, 481, 218, "+", fontsize=20)
         self.title = style.text(ground, 360, 372, fontsize=13)
         self.sizes = [style.text(ground, x + 98, 96) for x in left]
-        self.grey = style.text(ground, 360, 56)
-        style.text(ground, 360, 30, "size: the root mean square factor by which a length changes")
+        self.grey = style.shades(ground, 360, 56)
+        style.text(
+            ground, 360, 30, "size: by how much it changes a length, root mean square; shown: 16 of 64 rows and columns"
+        )
         self.moving = [*self.pictures, self.title, *self.sizes, self.grey]
 
     def update(self, depth, skip, gain, scale, J):
@@ -258,8 +261,7 @@ class Route(View):
         terms = [f"{number:.2g} {name}" for number, name in ((skip, "I"), (s * gain, "J")) if number]
         factors = f"{depth} factor{'s' * (depth > 1)} {' + '.join(terms) or '0'}".replace(" 1 ", " ")
         self.title.set_text(factors)
-        limit = style.number(top)
-        self.grey.set_text(f"first {self.CORNER} rows and columns; white −{limit}, grey 0, black +{limit}")
+        self.grey.set_text(style.number(top))
         others = f"2 to the {depth}, less one" if skip else "one alone, through every J"
         return (
             f"{factors}, J {J}: the direct route is {sizes[1]} times I, the other routes ({others}) have size "
