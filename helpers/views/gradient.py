@@ -240,10 +240,8 @@ class Route(View):
         style.text(ground, 481, 218, "+", fontsize=20)
         self.title = style.text(ground, 360, 372, fontsize=13)
         self.sizes = [style.text(ground, x + 98, 96) for x in left]
-        self.grey = style.shades(ground, 360, 56)
-        style.text(
-            ground, 360, 30, "size: by how much it changes a length, root mean square; shown: 16 of 64 rows and columns"
-        )
+        self.grey = style.shades(ground, 400, 56)
+        style.text(ground, 360, 30, "size: root mean square factor of a length; shown: 16 of 64 rows and columns")
         self.moving = [*self.pictures, self.title, *self.sizes, self.grey]
 
     def update(self, depth, skip, gain, scale, J):
