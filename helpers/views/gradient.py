@@ -150,8 +150,8 @@ class Arrow(View):
         words = f"Back through {many(depth, skip)}, gain {gain:.2g}, scale {scale}"
         if one[-1] == -np.inf:
             return f"{words}: nothing arrives, the arrow is exactly 0 below the top layer."
-        off = [(ten(abs(g - one[-1])), "long" if g > one[-1] else "short") for g in guessed]
-        judged = "".join(f" Your guess (grey diamond) is {times} times too {word}." for times, word in off)
+        far = [f"{ten(g)} is {ten(abs(g - one[-1]))} times too {'long' if g > one[-1] else 'short'}" for g in guessed]
+        judged = f" Your guess (grey diamond): {', '.join(far)}." * bool(far)
         return (
             f"{words}: the arrow arrives with {ten(one[-1])} of its length; typical {ten(typical[-1])}, root mean "
             f"square {ten(mean[-1])}; {np.sum(draws[-1] > mean[-1])} of {self.DRAWS} draws lie above it.{judged}"
