@@ -1,9 +1,10 @@
 """The pictures of notebook 02: a digit on its way up, an arrow on its way back, the factors and their product."""
 
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from ..maths import blocks, gradients, store
 from . import style
@@ -35,21 +36,25 @@ class Forward(View):
         "residual 56, unscaled": "depth=56 skip=on gain=1 scale=1",
     }
     standard = staticmethod(blocks.block)
-    COLUMNS = (150, 262, 374, 486, 598)
+    CELL = 8  # pixels of the picture a pixel of a digit; a digit begins every 14 columns and every 9 rows
 
     def build(self):
         self.digits = np.array([store.digit(which) for which in range(10)])
         self.layers = blocks.layers("feed-forward", 100, seed=2)
         ground = style.blank(self.figure)
-        self.pictures = [[style.image(self.figure, (x, y, 62, 62)) for x in self.COLUMNS] for y in (302, 232)]
-        self.titles = [style.text(ground, x + 31, 380) for x in self.COLUMNS]
-        self.names = [style.text(ground, 140, y, ha="right") for y in (333, 263)]
+        self.picture = style.image(self.figure, (150, 230, 64 * self.CELL, 17 * self.CELL), (17, 64))
+        self.picture.axes.set_axis_off()
+        lefts = range(150, 600, 14 * self.CELL)
+        self.titles = [style.text(ground, left + 4 * self.CELL, 380) for left in lefts]
+        for left, low in product(lefts, (230, 302)):  # frames, for the white pixels at the edge
+            ground.add_patch(Rectangle((left, low), 8 * self.CELL, 8 * self.CELL, fill=False, color=style.TRUTH))
+        self.names = [style.text(ground, 140, y, ha="right") for y in (334, 262)]
         self.ax = style.axes(self.figure, (80, 52, 520, 150), "layer", "cosine between\ndifferent digits")
         self.ax.set(ylim=(0, 1.05), yticks=[0, 0.5, 1])
         whole_numbers(self.ax.xaxis)
         self.curves = [self.ax.plot([], [], **look)[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.labels = [style.text(ground, 0, 0, name, ha="left") for name in ("plain", "residual")]
-        self.moving = [*self.pictures[0], *self.pictures[1], *self.titles, *self.curves, *self.labels]
+        self.moving = [self.picture, *self.titles, *self.names, *self.curves, *self.labels]
 
     def update(self, depth, skip, gain, scale, digit):
         layers, s = self.layers[:depth], gain * SCALES[scale](depth)
@@ -77,12 +82,15 @@ class Forward(View):
 
     def _show_digits(self, states, depth, skip, pair):
         shown = np.linspace(0, depth, 5).round().astype(int)
-        for title, layer in zip(self.titles, shown, strict=True):
+        sheet = np.full((17, 64), np.nan)  # one image is drawn several times faster than ten
+        for column, (title, layer) in enumerate(zip(self.titles, shown, strict=True)):
             title.set_text(f"layer {layer}")
-        for row, which, name in zip(self.pictures, pair, self.names, strict=True):
+            for row, which in enumerate(pair):
+                tile = states[layer, which].reshape(8, 8) / (np.abs(states[layer, which]).max() or 1)
+                sheet[9 * row : 9 * row + 8, 14 * column : 14 * column + 8] = tile
+        for name, which in zip(self.names, pair, strict=True):
             name.set_text(f"{arm(skip)},\ndigit {which}")
-            for picture, layer in zip(row, shown, strict=True):
-                style.paint(picture, states[layer, which], np.abs(states[layer, which]).max())
+        style.paint(self.picture, sheet, 1)
 
 
 class Arrow(View):
@@ -191,7 +199,7 @@ class Spectrum(View):
         values = np.linalg.svd(factors[:8], compute_uv=False)
         product = gradients.log_singular_values(factors[:depth]) / np.log(10)
         low, high = gradients.edges(gain, skip, s)
-        bins = np.linspace(0, max(2.0, np.ceil(2 * max(high, values.max())) / 2), 41)
+        bins = np.linspace(0, 3.0 if max(high, values.max()) <= 3 else 5.0, 41)
         share, points = np.histogram(values, bins)[0] / values.size, np.linspace(low, high, 200)
         form = gradients.density(points, gain, skip, s) * bins[1] if high > low else 0 * points
         self.bars.set_data(share, bins)
