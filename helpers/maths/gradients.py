@@ -52,15 +52,15 @@ def tables(depth, width, seed=0, kind="gaussian"):
     return q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
 
 
-def send_back(arrow, states, layers, skip=1.0, scale=1.0):
-    """Send ``arrow`` (n,), a gradient at the output, back through a stack; return its value at x_0, ..., x_L.
+def send_back(arrow, jacobians):
+    """Send ``arrow`` (n,), a gradient at the output, down a stack; return the L + 1 arrows, the input's first.
 
-    ``states`` are what ``blocks.stack`` returned, and every layer has ``jacobian(x)``. One factor a layer, by the
-    chain rule: g_l = (skip I + scale dF/dx)ᵀ g_(l+1).
+    ``jacobians`` are the dy/dx (n, n) of the L blocks, the first block's first.
+    The chain rule: g_l = (dy_l/dx_l)ᵀ g_(l+1).
     """
     arrows = [np.asarray(arrow, dtype=float)]
-    for x, F in zip(reversed(states[:-1]), reversed(layers), strict=True):
-        arrows.append(step_back(arrows[-1], F.jacobian(x), skip, scale))
+    for J in reversed(list(jacobians)):
+        arrows.append(J.T @ arrows[-1])
     return arrows[::-1]
 
 

@@ -42,7 +42,7 @@ class Towers(View):
         self.towers = [self._tower(ground, 84, style.PLAIN_LINE), self._tower(ground, 420, style.RESIDUAL_LINE)]
         self.floors = [style.text(ground, 74, height, ha="right") for height in self.HEIGHTS]
         ground.plot([378, 378], [20, 380], color="#d0d0d0", linewidth=1)
-        style.text(ground, 84, 388, "plain: y = F(x)", color=style.PLAIN, weight="bold", ha="left")
+        style.text(ground, 84, 388, "plain: y = strength · F(x)", color=style.PLAIN, weight="bold", ha="left")
         self.name = style.text(ground, 420, 388, weight="bold", ha="left")
         towers = [
             piece
@@ -73,17 +73,15 @@ class Towers(View):
         floors = sorted(set(np.linspace(0, depth, len(self.HEIGHTS)).round().astype(int)))
         ends = []
         for tower, on in zip(self.towers, (0.0, float(skip)), strict=True):
-            states = [x]
-            for F in layers:
-                states.append(self.idea(states[-1], F, on, scale))
-            arrows = gradients.send_back(x / np.linalg.norm(x), states, layers, on, scale)
+            states = blocks.stack(x, layers, on, scale, self.idea)
+            arrows = gradients.send_back(x / np.linalg.norm(x), self._slopes(states, layers, on, scale))
             self._fill(tower, floors, states, arrows)
             ends += [np.linalg.norm(states[-1]) / np.linalg.norm(x), np.linalg.norm(arrows[0])]
-        for label, floor in zip(self.floors, (*floors, *[None] * 3), strict=False):
+        for label, floor in zip(self.floors, (*floors, *[None] * len(self.HEIGHTS)), strict=False):
             label.set_text("" if floor is None else f"after {floor}" if floor else "digit")
         colour, dash = (style.RESIDUAL, "-") if skip else (style.PLAIN, style.PLAIN_LINE["linestyle"])
-        title = "with + I: y = x + F(x)" if skip else "+ I switched off: y = F(x)"
-        if self.name.get_text() != title:
+        title = "with + I: y = x + strength · F(x)" if skip else "+ I off: y = strength · F(x)"
+        if self.name.get_text() != title:  # it stands still: setting it again would redraw the whole picture
             self.name.set(text=title, color=colour)
         for piece in self.towers[1]["arrows"]:
             piece.set(color=colour, linestyle=dash)
@@ -93,6 +91,12 @@ class Towers(View):
             f"{depth} layer{'s' * (depth > 1)}, strength {scale:.2g}: the plain tower passes {up} times the digit's "
             f"length and its arrow comes back {back} long; {name} passes {other_up} times, its arrow {other_back}."
         )
+
+    def _slopes(self, states, layers, skip, scale):
+        """The Jacobian of each block as typed, by nudges that are small beside what the block reads."""
+        for x, F in zip(states[:-1], layers, strict=True):
+            nudge = 1e-5 * (np.abs(x).max() or 1.0)
+            yield gradients.nudge(lambda v, F=F: self.idea(v, F, skip, scale), x, nudge)
 
     def _fill(self, tower, floors, states, arrows):
         top = np.abs(states[0]).max()
