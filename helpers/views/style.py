@@ -105,7 +105,9 @@ def image(figure, box, shape=(8, 8), title=""):
 
 def paint(picture, values, top):
     """Show ``values`` (any shape of the right size) in an ``image``; ±``top`` is black and white."""
-    picture.set_data(np.reshape(values, picture.get_size()) / (top or 1))
+    shades = np.reshape(values, picture.get_size()) / (top or 1)
+    if not np.array_equal(picture.get_array(), shades):  # a picture that stands still must not redraw the background
+        picture.set_data(shades)
 
 
 def shades(ax, x, y):
