@@ -84,7 +84,8 @@ def test_the_arrow_shows_its_closed_forms(skip, scale):
 def test_a_guess_is_drawn_and_judged():
     view = gradient.Arrow()
     view.guess = (0.5, 1e20)
-    words = view.update(**view.defaults())
+    words, truth = view.update(**view.defaults()), view.truth(**view.defaults())
+    assert 1e6 < truth < 1e8
     assert "times too short" in words and "times too long" in words
     assert list(view.guesses.get_ydata()) == [np.log10(0.5), view.ax.get_ylim()[1]]
 

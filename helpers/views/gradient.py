@@ -1,7 +1,7 @@
 """The pictures of notebook 02: a digit on its way up, an arrow on its way back, the factors and their product."""
 
 from dataclasses import replace
-from itertools import accumulate, product
+from itertools import product
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -58,8 +58,7 @@ class Forward(View):
 
     def update(self, depth, skip, gain, scale, digit):
         layers, s = self.layers[:depth], gain * SCALES[scale](depth)
-        steps = [lambda x, F, on=on: self.idea(x, F, on, s) for on in (0.0, 1.0)]
-        arms = [np.array([*accumulate(layers, step, initial=self.digits)]) for step in steps]
+        arms = [np.array(blocks.stack(self.digits, layers, on, s, self.idea)) for on in (0.0, 1.0)]
         alike = [gradients.likeness(states) for states in arms]
         fit(self.ax, xlim=(0.0, rung(depth)))
         for curve, values in zip(self.curves, alike, strict=True):
@@ -136,6 +135,10 @@ class Arrow(View):
         draws = gradients.spread([part[:depth] for part in self.noise], gain, float(skip), s)
         steps = gradients.log_moments(1, WIDTH, gain, skip, s)[0], gradients.log(gradients.mean_gain(gain, skip, s))
         return [log / (2 * np.log(10)) for log in (one, draws, *(np.append(0.0, back * step) for step in steps))]
+
+    def truth(self, **values):
+        """Return the length with which the one arrow arrives; 1 is the start."""
+        return 10 ** self.curves(**values)[0][-1]
 
     def update(self, depth, skip, gain, scale):
         one, draws, typical, mean = self.curves(depth, skip, gain, scale)
@@ -256,7 +259,7 @@ class Route(View):
         s, whole = SCALES[scale](depth), np.eye(WIDTH)
         for table in self.tables[J][:depth]:
             whole = self.idea(gain * table.astype(float), skip, s) @ whole
-        direct = skip**depth * np.eye(WIDTH)
+        direct = np.linalg.matrix_power(self.idea(np.zeros((WIDTH, WIDTH)), skip, s), depth)
         parts = (whole, direct, whole - direct)
         corners = [part[: self.CORNER, : self.CORNER] for part in parts]
         top = max(np.abs(corner).max() for corner in corners)
