@@ -179,9 +179,8 @@ def log_singular_values(factors, chunk=4, sweeps=8):
     then exact; the rest come from sweeps of QR, which leave neighbours a few per cent off.
     """
     products = [reduce(lambda right, left: left @ right, factors[k : k + chunk]) for k in range(0, len(factors), chunk)]
-    q, values, T = np.linalg.svd(np.asarray(products[0], float))
-    d = log(np.maximum(values, TINY))
-    for product in products[1:]:
+    q, d, T = np.eye(len(products[0])), np.zeros(len(products[0])), np.eye(len(products[0]))
+    for product in products:
         q, r = np.linalg.qr(product @ q)
         size = log(np.maximum(np.abs(np.diag(r)), TINY))
         T = (r * _ratio(d, d + size)) @ T
