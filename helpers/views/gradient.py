@@ -105,28 +105,30 @@ class Arrow(View):
         "residual 1000, scaled": "depth=1000 skip=on gain=0.9 scale=1/sqrt(depth)",
     }
     standard = staticmethod(gradients.step_back)
-    LEFT, BOTTOM, WIDE, HIGH, DRAWS = 130, 54, 500, 300, 200
+    DRAWS = 200
 
     def build(self):
         self.tables = gradients.tables(1000, WIDTH, seed=2)
         self.noise = gradients.noise(1000, WIDTH, self.DRAWS, seed=1)
         self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
-        ground, box = style.blank(self.figure), (self.LEFT, self.BOTTOM, self.WIDE, self.HIGH)
+        ground = style.blank(self.figure)
         where = "layer: the arrow starts at the top, on the right, and goes back to the input, layer 0"
-        self.ax = style.axes(self.figure, box, where, "length of the arrow (log axis)")
+        self.ax = style.axes(self.figure, (30, 54, 606, 296), where, "length of the arrow (log axis)")
         self.ax.yaxis.tick_right()
         self.ax.yaxis.set_label_position("right")
         self.ax.spines[["left", "right"]].set_visible(True)
         powers_of_ten(self.ax)
         whole_numbers(self.ax.xaxis)
         self.band = self.ax.fill_between([0, 1], 0, 0, color="#d4d4d4", linewidth=0, zorder=1)
-        self.mean = self.ax.plot([], [], color="black", linestyle=":", linewidth=2)[0]
-        self.typical = self.ax.plot([], [], **style.FORM_LINE)[0]
-        self.curve = self.ax.plot([], [], markevery=4, **style.RESIDUAL_LINE)[0]
+        looks = ({"color": "black", "linestyle": ":", "linewidth": 2}, style.FORM_LINE, style.RESIDUAL_LINE)
+        self.mean, self.typical, self.curve = (self.ax.plot([], [], **look)[0] for look in looks)
+        self.curve.set_markevery(4)
+        looks = (*looks, {"color": "#d4d4d4", "linewidth": 12, "solid_capstyle": "butt"})
+        places = tuple(zip((36, 146, 262, 484), looks, ("mean", "typical", "", "8 of 10 draws"), strict=True))
+        self.key = [ground.plot([x, x + 36], [376, 376], **look)[0] for x, look, _ in places][2]
+        self.name = [style.text(ground, x + 46, 376, word, ha="left") for x, _, word in places][2]
         self.guesses = self.ax.plot([], [], "D", color=style.TRUTH, markersize=8, clip_on=False)[0]
-        names = ("mean, dotted", "typical, dashed", "", "grey: 8 in 10")
-        self.labels = [style.text(ground, self.LEFT - 8, 0, name, ha="right") for name in names]
-        self.moving = [self.band, self.mean, self.typical, self.curve, self.guesses, *self.labels]
+        self.moving = [self.band, self.mean, self.typical, self.curve, self.guesses, self.key]
 
     def curves(self, depth, skip, gain, scale):
         """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
@@ -151,13 +153,10 @@ class Arrow(View):
         for line, values in ((self.mean, mean), (self.typical, typical), (self.curve, one)):
             line.set_data(depth - shown, values[shown])
         restyle(self.curve, skip)
-        self.labels[2].set_text(f"{arm(skip)} arrow")
+        restyle(self.key, skip)
+        self.name.set_text(f"one {arm(skip)} arrow")
         guessed = [np.log10(guess) for guess in self.guess if guess > 0]
         self.guesses.set_data([0] * len(guessed), np.clip(guessed, *limits))
-        ends = np.maximum([mean[-1], typical[-1], one[-1], low[-1]], limits[0])
-        heights = self.BOTTOM + self.HIGH * (ends - limits[0]) / (limits[1] - limits[0])
-        for label, height in zip(self.labels, apart(heights), strict=True):
-            label.set_y(height)
         words = f"Back through {many(depth, skip)}, gain {gain:.2g}, scale {scale}"
         if one[-1] == -np.inf:
             return f"{words}: nothing arrives, the arrow is exactly 0 below the top layer."
