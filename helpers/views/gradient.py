@@ -192,8 +192,12 @@ class Spectrum(View):
         self.form = self.one.plot([], [], **style.FORM_LINE)[0]
         self.edges = self.one.plot([], [], "k|", markersize=24, markeredgewidth=2)[0]
         self.curve = self.all.plot([], [], markevery=3, **style.RESIDUAL_LINE)[0]
-        self.titles = [style.text(ground, x, 372) for x in (213, 574)]
-        self.moving = [self.bars, self.form, self.edges, self.curve, *self.titles]
+        self.name = style.text(ground, 78, 372, ha="left")
+        for x in (266, 594):
+            style.text(ground, x, 372, "% below 1", ha="left")
+        self.below = [style.text(ground, x, 372, ha="right") for x in (264, 592)]
+        style.text(ground, 446, 372, "product of all:", ha="left")
+        self.moving = [self.bars, self.form, self.edges, self.curve, *self.below]
 
     def update(self, depth, skip, gain, scale):
         s = SCALES[scale](depth)
@@ -208,14 +212,15 @@ class Spectrum(View):
         self.bars.set_color(style.RESIDUAL if skip else style.PLAIN)
         self.form.set_data(points, form)
         self.edges.set_data((low, high), (0, 0))
-        fit(self.one, xlim=(0.0, bins[-1]), ylim=(0.0, rung(100 * share.max()) / 100))
+        fit(self.one, xlim=(0.0, bins[-1]), ylim=(0.0, next(top for top in (0.06, 0.25, 1.0) if share.max() <= top)))
         limits = decades(product)
         fit(self.all, ylim=limits)
         self.curve.set_data(range(1, WIDTH + 1), product)
         restyle(self.curve, skip)
         below, expected = (values < 1).mean(), gradients.share_below_one(gain, skip, s, points=300)
-        self.titles[0].set_text(f"one {arm(skip)} factor: {below:.0%} below 1")
-        self.titles[1].set_text(f"product of {depth}: {(product < 0).mean():.0%} below 1")
+        self.name.set_text(f"one {arm(skip)} factor:")
+        for words, part in zip(self.below, (below, (product < 0).mean()), strict=True):
+            words.set_text(f"{100 * part:.0f}")
         return (
             f"One {arm(skip)} factor, gain {gain:.2g}, scale {scale}: singular values {values.min():.2f} to "
             f"{values.max():.2f} (edges {low:.2f} and {high:.2f}), {below:.0%} below 1 (closed form {expected:.0%}). "
