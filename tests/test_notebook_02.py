@@ -1,10 +1,14 @@
 """Notebook 02: what is typed there, and the half-truths that its pictures refute within two moves."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from helpers.maths import blocks, gradients
 from helpers.views import gradient, ladder
+from tests.notebooks import ROOT
 from tests.test_blocks import typed
 
 NAME = "02_gradient_product.ipynb"
@@ -107,3 +111,15 @@ def test_numbers_beyond_every_float_have_words():
 def test_labels_do_not_touch():
     placed = ladder.apart(np.array([10.0, 10.0, 12.0, 90.0]), gap=17)
     assert (np.diff(np.sort(placed)) >= 17 - 1e-9).all()
+
+
+def test_a_thousand_layers_fit_into_a_small_kernel():
+    script = (
+        "import psutil; from helpers.views.gradient import Arrow; from helpers.widgets.explore import Panel;"
+        "panel = Panel(Arrow(), 'depth=1000');"
+        "[panel.hands['gain'].set(gain) for gain in (0.1, 0.5, 1.0, 2.0)];"
+        "print(panel.alt.split(',')[0], psutil.Process().memory_info().rss)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    words, _, resident = ran.stdout.rpartition(" ")
+    assert words == "Back through 1000 residual layers" and int(resident) < 150e6, ran.stdout
