@@ -91,10 +91,10 @@ def log(x):
 
 
 def noise(depth, width, draws, seed=0):
-    """Random numbers for ``spread``: (z, sqrt(chi²)) / sqrt(width), each (depth, draws)."""
+    """Random numbers for ``spread``: (z, sqrt(chi²)) / sqrt(width), each (depth, draws) float32."""
     rng = np.random.default_rng(seed)
     z, rest = rng.standard_normal((depth, draws)), rng.chisquare(width - 1, (depth, draws))
-    return z / np.sqrt(width), np.sqrt(rest / width)
+    return np.float32(z / np.sqrt(width)), np.float32(np.sqrt(rest / width))
 
 
 def spread(numbers, gain=1.0, skip=1.0, scale=1.0):
@@ -106,7 +106,7 @@ def spread(numbers, gain=1.0, skip=1.0, scale=1.0):
     """
     along, across = blocks.add(1.0, gain * numbers[0], skip, scale), blocks.add(0.0, gain * numbers[1], skip, scale)
     steps = log(along * along + across * across)
-    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0, dtype=float)])
 
 
 def mean_gain(gain, skip=1.0, scale=1.0):
