@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..maths import blocks, store
+from ..maths import blocks, gradients, store
 from . import style
 from .contract import Control, View
 
@@ -84,7 +84,7 @@ class Stack(View):
             norms,
             strict=True,
         ):
-            line.set_text(f"{name}: length {norm:.3g}")
+            line.set_text(f"{name}: length {style.number(norm)}")
         return self._readout(states, norms, F, depth, skip, scale)
 
     def _show_pictures(self, x, write, y, depth, skip):
@@ -113,6 +113,163 @@ class Stack(View):
         blocks_named = f"{depth} {arm(skip)} {F} block{'s' * (depth > 1)}, strength {scale:.2g}"
         digit, kept = states[0], "nothing: it is zero everywhere"
         if norms[2] > 0:
-            kept = f"length {norms[2]:.3g} and cosine {digit @ y / np.linalg.norm(digit) / norms[2]:.2f} with the digit"
-        lengths = f"reads |x| = {norms[0]:.3g}, writes |F(x)| = {norms[1]:.3g}"
+            cosine = digit @ y / np.linalg.norm(digit) / norms[2]
+            kept = f"length {style.number(norms[2])} and cosine {cosine:.2f} with the digit"
+        lengths = f"reads |x| = {style.number(norms[0])}, writes |F(x)| = {style.number(norms[1])}"
         return f"{blocks_named}: the last one {lengths}; what leaves has {kept}."
+
+
+class Target(View):
+    """01b: the target is (1 - δ) x; what F has to learn with and without the copy, and what a start from zero costs."""
+
+    notebook, part = "01", "b"
+    controls = (
+        DIGIT,
+        Control("delta", "δ, how much must change", "the target is (1 - δ) x", "number", 0.2, 0.0, 2.0, 0.05),
+        SKIP,
+        Control("steps", "training steps", "steps of gradient descent on a linear layer", "integer", 0, 0, 60),
+    )
+    presets = {
+        "change little": "delta=0.1 skip=on steps=0",
+        "even odds": "delta=0.5 skip=on steps=0",
+        "replace everything": "delta=1 skip=on steps=0",
+        "flip it": "delta=2 skip=on steps=0",
+        "change little, trained": "delta=0.1 skip=on steps=60",
+    }
+    standard = staticmethod(blocks.correction)
+
+    def build(self):
+        ground = style.blank(self.figure)
+        self.pictures = [style.image(self.figure, (20, bottom, 96, 96)) for bottom in (292, 158, 24)]
+        self.names = [style.text(ground, 130, bottom + 48, ha="left") for bottom in (292, 158, 24)]
+        ax = style.axes(
+            self.figure, (410, 56, 280, 290), "δ (share of x that must change)", "loss, log scale (|x|² is 1)"
+        )
+        ax.set(xlim=(0, 2), ylim=(1e-4, 10), yscale="log", xticks=[0, 0.5, 1, 1.5, 2])
+        ax.axvline(0.5, color="#d0d0d0", linewidth=1)
+        style.text(ax, 0.54, 6, "½: equal", ha="left")
+        self.grid = np.linspace(0, 2, 201)
+        self.curves = [ax.plot(self.grid, self.grid * 0 + 1, **style.FORM_LINE)[0] for _ in range(2)]
+        looks = (style.RESIDUAL_LINE, style.PLAIN_LINE)
+        self.dots = [
+            ax.plot([1], [1], **{**look, "markersize": 10, "linestyle": "none", "clip_on": False})[0] for look in looks
+        ]
+        self.labels = [style.text(ax, 1, 1, color=look["color"], weight="bold") for look in looks]
+        self.guesses = ax.plot([], [], color=style.TRUTH, marker="D", linestyle="none", markersize=8)[0]
+        style.text(ground, 550, 376, "dashed: closed form; marks: measured")
+        self.moving = [*self.pictures, *self.names, *self.curves, *self.dots, *self.labels, self.guesses]
+
+    def truth(self, delta, **_):
+        """How many times larger the plain layer's starting loss is: ((1 - δ) / δ)²."""
+        return ((1 - delta) / delta) ** 2 if delta else np.inf
+
+    def update(self, digit, delta, skip, steps):
+        x = store.digit(digit)
+        target = (1 - delta) * x
+        write = self.idea(target, x, float(skip))
+        self._show(x, target, write, delta, skip)
+        measured = [blocks.descend(delta, on, steps) for on in (1.0, 0.0)]
+        for curve, on in zip(self.curves, (1.0, 0.0), strict=True):
+            curve.set_ydata(blocks.descend_form(self.grid, on, steps))
+        for dot, label, loss, name in zip(self.dots, self.labels, measured, ("residual", "plain"), strict=True):
+            shown = float(np.clip(loss, 1.2e-4, 8))
+            dot.set_data([delta], [shown])
+            left = delta > 1.2
+            label.set(position=(delta - 0.08 if left else delta + 0.08, shown), ha="right" if left else "left")
+            label.set_text(name if loss >= 1e-4 else f"{name}, below the axis")
+        self.guesses.set_data(
+            [delta] * len(self.guess), [float(np.clip(g * measured[0], 1e-4, 10)) for g in self.guess]
+        )
+        residual, plain = map(style.number, measured)
+        learns = style.number(self.idea(1 - delta, 1.0, float(skip)))
+        words = f"δ = {delta:.2f}, {arm(skip)} layer: F must learn {learns} x. After {steps} steps the loss is "
+        words += f"{residual} residual and {plain} plain, in units of |x|²."
+        return words + self._distance(delta)
+
+    def _distance(self, delta):
+        if not self.guess:
+            return ""
+        guesses = ", ".join(map(style.number, self.guess))
+        return (
+            f" Your guess (grey diamond): plain starts {guesses} times higher; it is {style.number(self.truth(delta))}."
+        )
+
+    def _show(self, x, target, write, delta, skip):
+        top = max(np.abs(x).max(), np.abs(write).max())
+        for picture, values in zip(self.pictures, (x, target, write), strict=True):
+            style.paint(picture, values, top)
+        learns = "target − x" if skip else "the whole target"
+        words = ("x, what the layer reads", f"target: {style.number(1 - delta)} x", f"what F must learn:\n{learns}")
+        for name, line in zip(self.names, words, strict=True):
+            name.set_text(line)
+
+
+class Derivative(View):
+    """01c: nudge one pixel, watch every pixel; all nudges make the Jacobian, and the copy of x adds I to it."""
+
+    notebook, part = "01", "c"
+    controls = (
+        DIGIT,
+        Control("F", "F", "what the layer computes", "choice", "feed-forward", options=tuple(blocks.SUBLAYERS)),
+        Control("pixel", "nudged pixel", "which of the 64 inputs is nudged, row by row", "integer", 30, 1, 64),
+        SKIP,
+        SCALE,
+    )
+    presets = {
+        "residual": "F=feed-forward skip=on scale=1",
+        "plain": "F=feed-forward skip=off scale=1",
+        "F = -x: the derivative is exactly zero": "F=minus-x skip=on scale=1",
+        "F = 0: only + I is left": "F=feed-forward skip=on scale=0",
+        "tokens read one another": "F=attention skip=on scale=1",
+    }
+    standard = staticmethod(gradients.nudge)
+
+    def build(self):
+        ground = style.blank(self.figure)
+        lefts = (20, 260, 500)
+        self.tables = [style.image(self.figure, (left, 176, 190, 190), (64, 64)) for left in lefts]
+        self.columns = [style.image(self.figure, (left + 49, 40, 92, 92)) for left in lefts]
+        style.text(ground, lefts[0] + 95, 382, "scale · dF/dx")
+        style.text(ground, lefts[2] + 95, 382, "dy/dx")
+        self.copy = style.text(ground, lefts[1] + 95, 382)
+        style.text(ground, 360, 152, "the marked column as a picture: what one nudged pixel moves")
+        self.marks = [
+            table.axes.plot([0, 0], [-0.5, 63.5], color=style.IDENTITY, linewidth=1.5)[0] for table in self.tables
+        ]
+        self.plus = style.text(ground, 235, 270, "+", fontsize=20)
+        style.text(ground, 475, 270, "=", fontsize=20)
+        self.words = style.text(ground, 360, 20)
+        self.moving = [*self.tables, *self.columns, *self.marks, self.copy, self.plus, self.words]
+
+    def truth(self, **values):
+        """How far y moves for one unit of the nudged pixel."""
+        return float(np.linalg.norm(self._measure(**values)[2][:, values["pixel"] - 1]))
+
+    def _measure(self, digit, F, skip, scale, **_):
+        x, layer = store.digit(digit), blocks.layers(F, 1)[0]
+        write = self.idea(lambda v: scale * layer(v), x)
+        whole = self.idea(lambda v: blocks.block(v, layer, float(skip), scale), x)
+        exact = scale * layer.jacobian(x) + float(skip) * np.eye(len(x))
+        return write, float(skip) * np.eye(len(x)), whole, exact
+
+    def update(self, **values):
+        write, copy, whole, exact = self._measure(**values)
+        column = values["pixel"] - 1
+        top = max(np.abs(write).max(), np.abs(whole).max()) or 1.0
+        self.plus.set_visible(bool(values["skip"]))
+        self.copy.set_text("I, from the copy" if values["skip"] else "0, no copy")
+        for table, picture, mark, matrix in zip(
+            self.tables, self.columns, self.marks, (write, copy, whole), strict=True
+        ):
+            style.paint(table, matrix, top)
+            style.paint(picture, matrix[:, column], top)
+            mark.set_xdata([column, column])
+        self.words.set_text(f"white −{top:.2g}, grey 0, black +{top:.2g}")
+        moved, error = np.linalg.norm(whole[:, column]), np.abs(whole - exact).max()
+        name = "dF/dx + I" if values["skip"] else "dF/dx"
+        words = f"{values['F']}, {arm(values['skip'])}: nudge pixel {values['pixel']} by one unit and y moves by "
+        words += f"{style.number(moved)}. "
+        words += f"The nudged table and the exact {name} differ by {style.number(error)} at most."
+        if self.guess:
+            words += f" Your guess was {', '.join(map(style.number, self.guess))}."
+        return words

@@ -15,6 +15,16 @@ FORM_LINE = {"color": "black", "linestyle": (0, (2, 2)), "linewidth": 1.5}
 SIZE = (720, 400)  # pixels at scale 1
 TEXT = {"fontsize": 11, "color": INK, "family": "DejaVu Sans"}
 SCALE_VARIABLE = "RESIDUAL_PICTURE_SCALE"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(value):
+    """Return ``value`` in two or three digits as a reader would write it: 0.25, 1,400, 8.6×10⁴, 2×10⁻¹⁶."""
+    value = value + 0.0  # no minus before zero
+    if value == 0 or 0.001 <= abs(value) < 10_000:
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{float(digits):g}×10{str(int(power)).translate(_RAISED)}"
 
 
 def classroom(scale=1.5):

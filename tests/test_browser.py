@@ -1,0 +1,192 @@
+"""What a learner's hands do, in a real JupyterLab in a real Chromium, by keyboard and mouse."""
+
+import urllib.error
+import urllib.request
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.get_browser import find
+from tests.lab import FLAGS, TOKEN, Lab, copy_project, server
+from tests.notebooks import paths
+
+SET_UP = """import sys; sys.path.insert(0, "..")
+from helpers.widgets import explore
+from tests.every_kind import EveryKind"""
+BUSY = """import pathlib, time
+while not pathlib.Path("go-on").exists(): time.sleep(0.01)"""
+START = "depth=3 strength=1 rate=0.01 skip=on order=pre layers=1,2 pieces=copy,add layer=1"
+NAMES = [path.name for path in paths()]
+ONE_OF_EACH = [("slider", "depth"), ("slider", "strength"), ("slider", "rate"), ("checkbox", "+ I"), ("combobox", "order")]
+ONE_OF_EACH += [("checkbox", "1"), ("combobox", "2"), ("combobox", "preset"), ("button", "reset"), ("textbox", "setting")]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """One server, one browser, one page for all tests of this file."""
+    own = tmp_path_factory.mktemp("own")
+    project = copy_project(tmp_path_factory.mktemp("project"))
+    with server(project, own) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find(), args=FLAGS)
+        lab = Lab(browser.new_page(viewport={"width": 1280, "height": 900}), address, project)
+        lab.write("every_kind.ipynb", SET_UP, "explore(EveryKind())", BUSY, "explore(EveryKind(), predict='How many?')")
+        yield lab
+        browser.close()
+
+
+@pytest.fixture
+def panel(lab):
+    """The panel with every kind of control, as it starts; whatever the page complains about fails the test."""
+    if not lab.page.url.endswith("every_kind.ipynb"):
+        lab.open("every_kind.ipynb")
+        lab.run_cell(0)
+        lab.run_cell(1)
+    panel = lab.panel()
+    panel.type_setting(START)
+    panel.shows(START)
+    lab.problems.clear()
+    yield panel
+    assert lab.problems == []
+
+
+def test_the_server_wants_a_token(lab):
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(f"{lab.address}/api/contents")
+    assert urllib.request.urlopen(f"{lab.address}/api/contents?token={TOKEN}").status == 200
+
+
+@pytest.mark.parametrize(
+    "role, name, keys, changed",
+    [
+        ("slider", "depth", ["ArrowRight", "ArrowRight"], "depth=5"),
+        ("slider", "depth", ["End"], "depth=6"),
+        ("slider", "depth", ["Home"], "depth=1"),
+        ("slider", "strength", ["ArrowLeft"], "strength=0.9"),
+        ("slider", "rate", ["End"], "rate=1"),
+        ("checkbox", "+ I", ["Space"], "skip=off"),
+        ("combobox", "order", ["ArrowDown"], "order=post"),
+        ("checkbox", "3", ["Space"], "layers=1,2,3"),
+        ("combobox", "2", ["ArrowUp"], "pieces=copy,norm"),
+        ("combobox", "preset", ["ArrowDown"], "depth=2 skip=off"),
+    ],
+)
+def test_keyboard(panel, role, name, keys, changed):
+    with panel.new_picture():
+        panel.press(role, name, *keys)
+    wanted = dict(word.split("=") for word in f"{START} {changed}".split())
+    if wanted["depth"] in ("1", "2") and changed != START:
+        wanted["layers"] = {"1": "1", "2": "1,2"}[wanted["depth"]]
+    panel.shows(" ".join("=".join(pair) for pair in wanted.items()))
+
+
+def test_reset(panel):
+    with panel.new_picture():
+        panel.press("slider", "depth", "End")
+    with panel.new_picture():
+        panel.press("button", "reset", "Enter")
+    panel.shows(START)
+
+
+def test_pasted_setting_moves_the_controls(panel):
+    with panel.new_picture():
+        panel.type_setting("depth=6 skip=off layer=5")
+    panel.shows(START.replace("depth=3", "depth=6").replace("skip=on", "skip=off").replace("layer=1", "layer=5"))
+    expect(panel.control("slider", "depth")).to_have_attribute("aria-valuenow", "6.0")
+    expect(panel.control("checkbox", "+ I")).not_to_be_checked()
+
+
+@pytest.mark.parametrize("line, said", [("depth=9", "depth takes whole numbers from 1 to 6"), ("dpeth=2", "dpeth")])
+def test_bad_setting_gets_a_sentence_and_the_picture_stays(panel, line, said):
+    before = panel.picture.get_attribute("src")
+    panel.type_setting(line)
+    expect(panel.readout).to_contain_text(said)
+    assert panel.picture.get_attribute("src") == before
+
+
+def test_dragging_while_a_cell_runs(lab, panel):
+    with panel.new_picture():
+        panel.press("slider", "depth", "Home")
+    lab.start_cell(2)
+    handle = panel.control("slider", "depth")
+    handle.scroll_into_view_if_needed()
+    box, track = handle.bounding_box(), panel.box.locator(".noUi-base").first.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    lab.page.mouse.move(box["x"] + box["width"] / 2, middle)
+    lab.page.mouse.down()
+    try:
+        for share in (0.4, 0.8, 1.0):
+            with panel.new_picture():
+                lab.page.mouse.move(track["x"] + share * track["width"], middle, steps=5)
+        assert lab.kernel_is_busy()
+    finally:
+        lab.page.mouse.up()
+        (lab.project / "notebooks" / "go-on").touch()
+        lab.wait_cell()
+    expect(panel.control("slider", "depth")).to_have_attribute("aria-valuenow", "6.0")
+    expect(panel.control("textbox", "setting")).to_have_value(START.replace("depth=3", "depth=6").replace("layers=1,2", "layers=1"))
+
+
+@pytest.mark.parametrize("role, name", ONE_OF_EACH)
+def test_notebook_shortcuts_are_silent(lab, panel, role, name):
+    before = lab.cells()
+    panel.press(role, name, "b", "m", "d", "d")
+    lab.kernel("pass")
+    assert lab.cells() == before
+    expect(panel.picture).to_be_visible()
+
+
+def test_same_cell_twenty_times(lab, panel):
+    count = "from ipywidgets import Widget; print(len(Widget.get_manager_state()['state']))"
+    memory = "import gc, psutil; gc.collect(); print(psutil.Process().memory_info().rss)"
+    for run in range(20):
+        lab.run_cell(1)
+        if run == 4:
+            widgets, resident = lab.kernel(count), int(lab.kernel(memory))
+    assert lab.kernel(count) == widgets
+    assert int(lab.kernel(memory)) - resident < 15_000_000  # bytes; fifteen leaked panels would be over fifty million
+    expect(lab.page.locator(".explore")).to_have_count(1)
+
+
+def test_predict_first(lab, panel):
+    lab.run_cell(3)
+    asked = lab.page.locator(".explore").nth(1)
+    expect(asked.locator("img[width='720']")).to_have_count(0)
+    assert lab.axe() == []
+    asked.get_by_role("textbox", name="your answer").fill("0.3 0.5 2")
+    asked.get_by_role("button", name="show the picture").press("Enter")
+    expect(asked.locator("img[width='720']")).to_be_visible()
+
+
+def test_restart_and_run_all(lab, panel):
+    (lab.project / "notebooks" / "go-on").touch()
+    lab.restart_and_run_all()
+    shown = lab.panel()
+    with shown.new_picture():
+        shown.press("slider", "depth", "End")
+
+
+def test_dark_theme(lab, panel):
+    lab.command("apputils:change-theme", theme="JupyterLab Dark")
+    try:
+        expect(lab.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+        assert lab.axe() == []
+        assert lab.corner(panel.picture) == [255, 255, 255, 255]
+    finally:
+        lab.command("apputils:change-theme", theme="JupyterLab Light")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_notebook(lab, name):
+    lab.problems.clear()
+    lab.page.set_viewport_size({"width": 900, "height": 900})
+    lab.open(name)
+    expect(lab.page.locator(".jp-OutputArea img").first).to_be_visible()
+    lab.run_all()
+    assert lab.axe() == []
+    for number in range(lab.page.locator(".explore").count()):
+        panel = lab.panel(number)
+        assert panel.box.bounding_box()["height"] <= 600
+    assert lab.page.locator(".jp-OutputArea").get_by_text("Traceback").count() == 0
+    expect(lab.page.get_by_text("official Jupyter news")).to_have_count(0)
+    expect(lab.page.locator(".jp-NotebookPanel")).to_have_count(1)
+    assert lab.problems == []
