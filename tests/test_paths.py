@@ -95,8 +95,8 @@ def test_shares_of_uneven_layers_by_brute_force():
 
 def test_count_times_magnitude_of_layers_that_only_scale_is_binomial():
     # Where every F multiplies by 0.4, single routes of a length are all alike, so sampling them is exact.
-    share = paths.count_times_magnitude(start(), [lambda v: 0.4 * v] * 10, np.random.default_rng(0), draws=2)
-    np.testing.assert_allclose(share, [comb(10, k) * 0.4**k / 1.4**10 for k in range(11)], rtol=1e-12)
+    sizes = paths.count_times_magnitude(start(), [lambda v: 0.4 * v] * 10, np.random.default_rng(0), draws=2)
+    np.testing.assert_allclose(sizes / sizes.sum(), [comb(10, k) * 0.4**k / 1.4**10 for k in range(11)], rtol=1e-12)
 
 
 def test_energy_share_sums_to_one_over_batches():

@@ -52,21 +52,24 @@ def _switches(weights, states):
     return list(zip(weights, opens, strict=True))
 
 
+def route(v, maps, through, skip=1.0, scale=1.0):
+    """Return what v (..., n) has become at the end of one route: times ``skip`` around an F, times ``scale`` A through it.
+
+    ``through`` holds one choice a layer, True or False.
+    """
+    for F, here in zip(maps, through, strict=True):
+        v = blocks.add(v, F(v) if here else np.zeros_like(v), 0.0 if here else skip, scale)
+    return v
+
+
 def along(taken, start, maps, skip=1.0, scale=1.0):
     """Return what ``start`` (..., n) has become at the end of each route: (routes, ..., n).
 
-    ``taken`` is bool (routes, L). A route multiplies by ``skip`` where it goes around and by ``scale`` A where it goes
-    through. Raises ValueError if a route does not have one choice a layer.
+    ``taken`` is bool (routes, L). Raises ValueError if a route does not have one choice a layer.
     """
     if np.ndim(taken) != 2 or np.shape(taken)[1] != len(maps):
-        raise ValueError(
-            f"taken has the shape {np.shape(taken)}; allowed is one row a route, {len(maps)} choices a row."
-        )
-    ends = np.broadcast_to(start, (len(taken), *np.shape(start)))
-    for through, F in zip(np.transpose(taken), maps, strict=True):
-        through = through.reshape(-1, *[1] * np.ndim(start))
-        ends = blocks.add(ends, F(ends), skip * ~through, scale * through)
-    return ends
+        raise ValueError(f"taken has the shape {np.shape(taken)}; allowed is one row a route, {len(maps)} choices a row.")
+    return np.array([route(start, maps, through, skip, scale) for through in taken])
 
 
 def from_biases(biases, maps, skip=1.0, scale=1.0):
@@ -133,13 +136,13 @@ def window(share, low=5, high=17):
 
 
 def count_times_magnitude(start, maps, rng, skip=1.0, scale=1.0, draws=20):
-    """Return the share of each length, (L + 1,), as Veit et al. (2016, section 5) weigh it: count × magnitude.
+    """Return number of routes × mean norm of ``draws`` single ones for each length, (L + 1,).
 
-    The number of routes times the mean norm of ``draws`` single ones (``rng`` a numpy Generator). It adds norms where
-    ``by_length`` adds vectors, so routes that cancel one another count in full.
+    So Veit et al. (2016, section 5) weigh the lengths (``rng`` is a numpy Generator). It adds norms where ``by_length``
+    adds vectors: routes that cancel one another count in full.
     """
     depth, sizes = len(maps), []
     for k in range(depth + 1):
         ends = along(random_routes(depth, k, draws, rng), start, maps, skip, scale)
         sizes.append(comb(depth, k) * np.linalg.norm(ends, axis=-1).mean())
-    return np.array(sizes) / sum(sizes)
+    return np.array(sizes)
