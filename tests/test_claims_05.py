@@ -78,7 +78,7 @@ def test_c7_the_route_around_everything_is_the_identity(record):
 )
 def test_energy_by_length_is_binomial(record):
     sigma, rng = 0.5, np.random.default_rng(0)
-    for depth, draws, tolerance in ((6, 3000, 0.03), (54, 100, None)):
+    for depth, draws, tolerance in ((6, 1500, 0.03), (54, 100, None)):
         energy = np.zeros(depth + 1)
         for _ in range(draws):
             maps = paths.frozen(rng.normal(0, 1 / 8, (depth, WIDTH, WIDTH)))

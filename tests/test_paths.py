@@ -42,7 +42,7 @@ def test_a_route_is_the_product_of_what_it_passes():
 
 @pytest.mark.parametrize("taken", [[[True, False]], [True, False, True], [[True] * 4]])
 def test_a_route_needs_a_choice_a_layer(taken):
-    with pytest.raises(ValueError, match="3 choices a row"):
+    with pytest.raises(ValueError, match="3 wide"):
         paths.along(taken, start(), paths.frozen(weights(3)))
 
 

@@ -53,9 +53,9 @@ def _switches(weights, states):
 
 
 def route(v, maps, through, skip=1.0, scale=1.0):
-    """Return what v (..., n) has become at the end of one route: times ``skip`` around an F, times ``scale`` A through it.
+    """Return what v (..., n) has become at the end of one route.
 
-    ``through`` holds one choice a layer, True or False.
+    ``through`` holds one choice a layer: True multiplies by ``scale`` A, False, going around, by ``skip``.
     """
     for F, here in zip(maps, through, strict=True):
         v = blocks.add(v, F(v) if here else np.zeros_like(v), 0.0 if here else skip, scale)
@@ -68,7 +68,7 @@ def along(taken, start, maps, skip=1.0, scale=1.0):
     ``taken`` is bool (routes, L). Raises ValueError if a route does not have one choice a layer.
     """
     if np.ndim(taken) != 2 or np.shape(taken)[1] != len(maps):
-        raise ValueError(f"taken has the shape {np.shape(taken)}; allowed is one row a route, {len(maps)} choices a row.")
+        raise ValueError(f"taken has the shape {np.shape(taken)}; needed is one row a route, {len(maps)} wide.")
     return np.array([route(start, maps, through, skip, scale) for through in taken])
 
 
