@@ -17,7 +17,9 @@ class EveryKind(View):
         Control("skip", "+ I", "a switch", "switch", True),
         Control("order", "order", "a choice", "choice", "pre", options=("pre", "post", "none")),
         Control("layers", "layers", "a switch a layer", "switches", (1, 2), length="depth"),
-        Control("pieces", "pieces", "a sequence", "sequence", ("copy", "add"), options=("copy", "norm", "add"), length=3),
+        Control(
+            "pieces", "pieces", "a sequence", "sequence", ("copy", "add"), options=("copy", "norm", "add"), length=3
+        ),
         Control("layer", "layer", "an integer with a narrower range", "integer", 1, 1, 6),
     )
     presets = {"shallow": "depth=2 skip=off", "deep": "depth=6 skip=on"}

@@ -17,8 +17,20 @@ BUSY = """import pathlib, time
 while not pathlib.Path("go-on").exists(): time.sleep(0.01)"""
 START = "depth=3 strength=1 rate=0.01 skip=on order=pre layers=1,2 pieces=copy,add layer=1"
 NAMES = [path.name for path in paths()]
-ONE_OF_EACH = [("slider", "depth"), ("slider", "strength"), ("slider", "rate"), ("checkbox", "+ I"), ("combobox", "order")]
-ONE_OF_EACH += [("checkbox", "1"), ("combobox", "2"), ("combobox", "preset"), ("button", "reset"), ("textbox", "setting")]
+ONE_OF_EACH = [
+    ("slider", "depth"),
+    ("slider", "strength"),
+    ("slider", "rate"),
+    ("checkbox", "+ I"),
+    ("combobox", "order"),
+]
+ONE_OF_EACH += [
+    ("checkbox", "1"),
+    ("combobox", "2"),
+    ("combobox", "preset"),
+    ("button", "reset"),
+    ("textbox", "setting"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +135,9 @@ def test_dragging_while_a_cell_runs(lab, panel):
         (lab.project / "notebooks" / "go-on").touch()
         lab.wait_cell()
     expect(panel.control("slider", "depth")).to_have_attribute("aria-valuenow", "6.0")
-    expect(panel.control("textbox", "setting")).to_have_value(START.replace("depth=3", "depth=6").replace("layers=1,2", "layers=1"))
+    expect(panel.control("textbox", "setting")).to_have_value(
+        START.replace("depth=3", "depth=6").replace("layers=1,2", "layers=1")
+    )
 
 
 @pytest.mark.parametrize("role, name", ONE_OF_EACH)

@@ -3,11 +3,7 @@
 Every F keeps the width of what it reads: an array (..., 64), an 8×8 picture row by row, goes in and comes out.
 """
 
-from functools import cache
-
 import numpy as np
-
-from . import store
 
 SIDE = 8
 WIDTH = SIDE * SIDE
@@ -51,38 +47,6 @@ def stack(x, layers, skip=1.0, scale=1.0):
 def correction(target, x, skip=1.0):
     """Return what scale · F has to learn, target - skip * x: a correction with the copy, a replacement without."""
     return target - skip * x
-
-
-@cache
-def second_moment():
-    """Return Σ (64, 64), the second moment of the training digits, scaled so that its trace, the mean |x|², is 1."""
-    x = store.digits().x_train
-    moment = x.T @ x / len(x)
-    return moment / np.trace(moment)
-
-
-def descend(delta, skip, steps, rate=2.0):
-    """Return the loss, in units of the mean |x|², of a linear layer after ``steps`` of gradient descent from W = 0.
-
-    The layer is y = W x + skip x, the target (1 - ``delta``) x, the data are the training digits. With E the error
-    matrix W + skip I - (1 - delta) I, the loss is tr(E Σ Eᵀ), its gradient 2 E Σ. ``rate`` is η, stable below
-    1 / λ_max(Σ) = 6.7.
-    """
-    moment, eye = second_moment(), np.eye(WIDTH)
-    W = np.zeros((WIDTH, WIDTH))
-    for _ in range(steps):
-        W = W - 2 * rate * (add(eye, W, skip) - (1 - delta) * eye) @ moment
-    error = add(eye, W, skip) - (1 - delta) * eye
-    return float(np.sum(error @ moment * error))
-
-
-def descend_form(delta, skip, steps, rate=2.0):
-    """Return what ``descend`` must find: (skip - 1 + delta)² Σ λ (1 - 2 η λ)^(2 steps) over the eigenvalues λ of Σ.
-
-    Both layers contract alike, E ← E (I - 2 η Σ); only where they start differs.
-    """
-    spectrum = np.linalg.eigvalsh(second_moment())
-    return (skip - 1 + delta) ** 2 * float(spectrum @ (1 - 2 * rate * spectrum) ** (2 * steps))
 
 
 class FeedForward:

@@ -1,4 +1,4 @@
-"""Many small nets trained as one batch, plain and residual side by side (the only room besides `transformer` with torch).
+"""Many small nets trained as one batch, plain and residual side by side. Loads torch.
 
 A net is `x = image @ W_in + b_in`, then `depth` layers `x = skip * x + scale * (relu(x) @ W + b)`, then the scores
 `relu(x) @ W_out + b_out`. Weights are stacked with one entry a net in front, so that `skip`, `scale`, `seed` and
@@ -6,25 +6,20 @@ A net is `x = image @ W_in + b_in`, then `depth` layers `x = skip * x + scale * 
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from . import blocks, store
 
-
-def layer(x, W, b, skip, scale):
-    """Return the stream after one layer of every net: `skip * x + scale * (relu(x) @ W + b)`.
-
-    x (nets, images, width), W (nets, width, width), b (nets, 1, width), skip and scale (nets, 1, 1).
-    """
-    return blocks.add(x, torch.baddbmm(b, x.relu(), W), skip, scale)
+WIDTH, CLASSES = blocks.WIDTH, 10
 
 
-def batch_norm_layer(x, W, b, skip, scale):
-    """Return the stream after one layer whose F reads `relu(batch_norm(x))` (pre-activation; shapes as in `layer`)."""
-    return blocks.add(x, torch.baddbmm(b, batch_norm(x).relu(), W), skip, scale)
+def block(x, F, skip, scale):
+    """Return skip * x + scale * F(x) of every net: x (nets, images, width), skip and scale (nets, 1, 1)."""
+    return blocks.add(x, F(x), skip, scale)
 
 
 def batch_norm(x, eps=1e-5):
@@ -38,8 +33,7 @@ def rms_norm(x, eps=1e-6):
     return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
 
 
-NORMS = {"none": layer, "batch": batch_norm_layer}
-FINALS = {"none": lambda x: x, "rms": rms_norm}
+NORMS = {"none": lambda x: x, "batch": batch_norm, "rms": rms_norm}
 
 
 def orthogonal(noise):
@@ -49,7 +43,7 @@ def orthogonal(noise):
 
 
 def mirrored(noise):
-    """Return [[Q, -Q], [-Q, Q]] (..., n, n), Q orthogonal of half the width: linear at the start (Balduzzi et al. 2017)."""
+    """Return [[Q, -Q], [-Q, Q]] (..., n, n), Q orthogonal of half the width: linear at the start (1702.08591)."""
     half = noise.shape[-1] // 2
     Q = orthogonal(noise[..., :half, :half])
     return torch.cat([torch.cat([Q, -Q], -1), torch.cat([-Q, Q], -1)], -2)
@@ -67,44 +61,43 @@ INITS = {
 }
 
 
-def start(depth, width, pixels, classes, init, generator):
-    """Return [W_in, b_in, W (depth, width, width), b, W_out, b_out] of one net, drawn from a torch.Generator."""
-
-    def noise(*shape):
-        return torch.randn(shape, generator=generator)
-
-    W_in, W, W_out = noise(pixels, width), INITS[init](noise(depth, width, width)), noise(width, classes)
-    W_in, W_out = W_in * math.sqrt(1 / pixels), W_out * math.sqrt(2 / width)
+def start(depth, init, seed):
+    """Return W_in (64, 64), b_in (1, 64), W (depth, 64, 64), b (depth, 1, 64), W_out (64, 10), b_out (1, 10)."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = (WIDTH, WIDTH), (depth, WIDTH, WIDTH), (WIDTH, CLASSES)
+    W_in, W, W_out = (torch.randn(shape, generator=generator) for shape in shapes)
+    W_in, W_out = W_in * math.sqrt(1 / WIDTH), W_out * math.sqrt(2 / WIDTH)
     if init == "looks-linear":
-        W_in = torch.cat([W_in[:, : width // 2], -W_in[:, : width // 2]], -1)
-        W_out = torch.cat([W_out[: width // 2], -W_out[: width // 2]])
-    return [W_in, torch.zeros(1, width), W, torch.zeros(depth, 1, width), W_out, torch.zeros(1, classes)]
+        half = WIDTH // 2
+        W_in, W_out = torch.cat([W_in[:, :half], -W_in[:, :half]], -1), torch.cat([W_out[:half], -W_out[:half]])
+    return W_in, torch.zeros(1, WIDTH), INITS[init](W), torch.zeros(depth, 1, WIDTH), W_out, torch.zeros(1, CLASSES)
 
 
 class Nets:
     """Plain and residual nets of one depth, stacked; weights drawn on creation.
 
-    `skip`, `scale`, `seed`, `init`: one entry a net, or one for all. `norm`: "none" or "batch" (in front of the ReLU);
-    `final`: "none" or "rms" (before the read-out). `layer`: a function in place of `nets.layer`. `host`: finished nets
-    of the same count; these layers then stand between the last layer of the host and its read-out, and it stays as it is.
+    `skip`, `scale`, `seed`, `init`: one entry a net, or one for all. `norm` and `final`: "none", "batch" or "rms", what
+    stands before the ReLU of every layer and before the read-out. `block`: a function in place of `nets.block`. `host`:
+    finished nets, as many; these layers then stand between its last layer and its read-out, and it stays as it is.
     Raises ValueError for a name that is not known or lists that do not match.
     """
 
-    def __init__(self, depth, skip, scale=1.0, seed=0, init="he", *, norm="none", final="none", width=64, pixels=64,
-                 classes=10, layer=None, host=None):
+    def __init__(
+        self, depth, skip, scale=1.0, seed=0, init="he", *, norm="none", final="none", block=block, host=None
+    ):
         columns = {"skip": many(skip), "scale": many(scale), "seed": many(seed), "init": many(init)}
         self.count = max(map(len, columns.values()))
         for name, value in columns.items():
             if len(value) not in (1, self.count):
-                raise ValueError(f"{name} has {len(value)} entries; allowed are one for all or one for each of {self.count} nets.")
-        for name, given, known in [("init", columns["init"], INITS), ("norm", [norm], NORMS), ("final", [final], FINALS)]:
+                raise ValueError(f"{name} has {len(value)} entries; allowed are 1 for all or {self.count}.")
+        names = ("init", columns["init"], INITS), ("norm", [norm], NORMS), ("final", [final], NORMS)
+        for name, given, known in names:
             if unknown := sorted(set(given) - set(known)):
                 raise ValueError(f"{name} is {unknown[0]!r}; allowed are {', '.join(known)}.")
         self.columns = {name: value * (self.count // len(value)) for name, value in columns.items()}
-        self.skip, self.scale = (torch.tensor(self.columns[k], dtype=torch.float32).view(-1, 1, 1) for k in ("skip", "scale"))
-        self.depth, self.layer, self.final, self.host = depth, layer or NORMS[norm], FINALS[final], host
-        drawn = [start(depth, width, pixels, classes, i, torch.Generator().manual_seed(s))
-                 for i, s in zip(self.columns["init"], self.columns["seed"], strict=True)]
+        self.skip, self.scale = (torch.tensor(self.columns[name]).float()[:, None, None] for name in ("skip", "scale"))
+        self.depth, self.norm, self.final, self.block, self.host = depth, NORMS[norm], NORMS[final], block, host
+        drawn = [start(depth, *own) for own in zip(self.columns["init"], self.columns["seed"], strict=True)]
         W_in, b_in, W, b, W_out, b_out = (torch.stack(parts) for parts in zip(*drawn, strict=True))
         self.W, self.b = ([part.clone() for part in stacked.unbind(1)] for stacked in (W, b))
         self.outer = [W_in, b_in, W_out, b_out] if host is None else host.outer
@@ -122,10 +115,14 @@ class Nets:
                 return self.host.through(self.host.into(images))
         return torch.baddbmm(self.outer[1], images.expand(self.count, -1, -1), self.outer[0])
 
+    def write(self, index, x):
+        """Return F(x) of layer `index`, `relu(norm(x)) @ W + b` (nets, images, width)."""
+        return torch.baddbmm(self.b[index], self.norm(x).relu(), self.W[index])
+
     def stream(self, x, order=None):
         """Yield x after every layer; `order` lists the layers to run (left out, swapped), all of them by default."""
-        for l in range(self.depth) if order is None else order:
-            x = self.layer(x, self.W[l], self.b[l], self.skip, self.scale)
+        for index in range(self.depth) if order is None else order:
+            x = self.block(x, partial(self.write, index), self.skip, self.scale)
             yield x
 
     def through(self, x, order=None):
@@ -149,7 +146,7 @@ def many(value):
 
 
 def tensors():
-    """Return the digits of `store` as float32 and int64 tensors: x_train (1437, 64), y_train, x_test (360, 64), y_test."""
+    """Return the digits of `store` as tensors: x_train (1437, 64) float32, y_train int64, x_test (360, 64), y_test."""
     return [torch.tensor(part, dtype=torch.float32 if part.ndim == 2 else torch.int64) for part in store.digits()]
 
 
@@ -165,7 +162,7 @@ def measure(nets, probe=256):
     scores = nets.scores(x.unsqueeze(0))
     stream = [start := nets.into(x[:probe].unsqueeze(0)), *nets.stream(start)]
     write = [(new - nets.skip * old).norm(dim=-1) / old.norm(dim=-1) for old, new in pairwise(stream)]
-    seen = F.normalize(nets.final(stream[-1]).relu(), dim=-1)
+    seen = functional.normalize(nets.final(stream[-1]).relu(), dim=-1)
     return {
         "train_error": wrong(scores, y),
         "test_error": wrong(nets.scores(x_test.unsqueeze(0)), y_test),
@@ -178,13 +175,13 @@ def measure(nets, probe=256):
 
 
 def wrong(scores, y):
-    """Return the percentage of images (nets,) whose highest score (nets, images, classes) is not their label y (images,)."""
+    """Return the percentage of images (nets,) whose highest score (nets, images, classes) is not at the label y."""
     return (scores.argmax(-1) != y).float().mean(-1) * 100
 
 
 def losses(scores, y):
     """Return the mean cross-entropy (nets,) of scores (nets, images, classes) for labels y (nets, images)."""
-    return F.cross_entropy(scores.transpose(1, 2), y, reduction="none").mean(-1)
+    return functional.cross_entropy(scores.transpose(1, 2), y, reduction="none").mean(-1)
 
 
 def train(depth, skip, *, lr=1e-3, steps=300, batch=128, every=20, host=None, **shape):
@@ -217,7 +214,8 @@ def train(depth, skip, *, lr=1e-3, steps=300, batch=128, every=20, host=None, **
 def rows(nets, step):
     """Return one dict a net: what it is (depth, skip, scale, seed, init), the step, and what `measure` finds."""
     table = nets.columns | {name: column.tolist() for name, column in measure(nets).items()}
-    return [{"depth": nets.depth, "step": step} | dict(zip(table, net, strict=True)) for net in zip(*table.values(), strict=True)]
+    each = zip(*table.values(), strict=True)
+    return [{"depth": nets.depth, "step": step} | dict(zip(table, net, strict=True)) for net in each]
 
 
 def finish(experiment):

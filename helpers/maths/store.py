@@ -32,7 +32,8 @@ def load(name, *keys):
     path = FOLDER / name
     mend = f"bring it back with `git checkout data/{name}` or make it anew with `make data`"
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # np.load would leave a damaged file open; this does not.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             found = {key: stored[key] for key in stored.files}
     except FileNotFoundError:
         raise DataError(f"The file data/{name} is missing: {mend}.") from None

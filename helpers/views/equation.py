@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..maths import blocks, gradients, store
+from ..maths import blocks, descent, gradients, store
 from . import style
 from .contract import Control, View
 
@@ -168,9 +168,9 @@ class Target(View):
         target = (1 - delta) * x
         write = self.idea(target, x, float(skip))
         self._show(x, target, write, delta, skip)
-        measured = [blocks.descend(delta, on, steps) for on in (1.0, 0.0)]
+        measured = [descent.descend(delta, on, steps) for on in (1.0, 0.0)]
         for curve, on in zip(self.curves, (1.0, 0.0), strict=True):
-            curve.set_ydata(blocks.descend_form(self.grid, on, steps))
+            curve.set_ydata(descent.descend_form(self.grid, on, steps))
         for dot, label, loss, name in zip(self.dots, self.labels, measured, ("residual", "plain"), strict=True):
             shown = float(np.clip(loss, 1.2e-4, 8))
             dot.set_data([delta], [shown])
@@ -241,10 +241,6 @@ class Derivative(View):
         self.words = style.text(ground, 360, 20)
         self.moving = [*self.tables, *self.columns, *self.marks, self.copy, self.plus, self.words]
 
-    def truth(self, **values):
-        """How far y moves for one unit of the nudged pixel."""
-        return float(np.linalg.norm(self._measure(**values)[2][:, values["pixel"] - 1]))
-
     def _measure(self, digit, F, skip, scale, **_):
         x, layer = store.digit(digit), blocks.layers(F, 1)[0]
         write = self.idea(lambda v: scale * layer(v), x)
@@ -270,6 +266,4 @@ class Derivative(View):
         words = f"{values['F']}, {arm(values['skip'])}: nudge pixel {values['pixel']} by one unit and y moves by "
         words += f"{style.number(moved)}. "
         words += f"The nudged table and the exact {name} differ by {style.number(error)} at most."
-        if self.guess:
-            words += f" Your guess was {', '.join(map(style.number, self.guess))}."
         return words
