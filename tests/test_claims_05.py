@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from helpers.maths import paths
+from helpers.maths import lesions, paths, store
 
 WIDTH = 64
 
@@ -70,7 +70,7 @@ def test_c7_the_route_around_everything_is_the_identity(record):
 
 
 @pytest.mark.claim(
-    "paths: energy by length",
+    "energy",
     notebook="05",
     part="b",
     source="closed form",
@@ -99,7 +99,7 @@ def test_energy_by_length_is_binomial(record):
 
 
 @pytest.mark.claim(
-    "paths: Veit's window", notebook="05", part="b", source="closed form", reference="P(5 ≤ Bin(54, ½) ≤ 17) = 0.004537"
+    "Veit", notebook="05", part="b", source="closed form", reference="P(5 ≤ Bin(54, ½) ≤ 17) = 0.004537"
 )
 def test_the_share_of_routes_in_veits_window(record):
     """Counted twice: by the closed form, and by sending 1 through 54 layers with F(x) = x: each route contributes 1."""
@@ -116,7 +116,7 @@ def test_the_share_of_routes_in_veits_window(record):
 
 
 @pytest.mark.claim(
-    "paths: normalised blocks",
+    "H(L)",
     notebook="05",
     part="b",
     source="closed form",
@@ -142,3 +142,107 @@ def test_the_mean_length_with_normalised_blocks(record):
     assert np.mean(means) == pytest.approx(expected, rel=0.05)
     plain = paths.energy_share(paths.by_length(x, paths.frozen(maps), skip=0.0))
     assert plain[-1] == 1, "without + I the only route has the full length"
+
+
+def pair(seeds=5):
+    """Return the stored nets of scale 0.5: the residual ones, then the plain ones, everything else equal."""
+    nets = lesions.stored_nets()
+    half = np.flatnonzero(nets.scale.ravel() == 0.5)
+    residual, plain = (half[nets.skip.ravel()[half] == skip][:seeds] for skip in (1, 0))
+    return nets.only(np.concatenate([residual, plain]))
+
+
+@pytest.mark.claim(
+    "C13",
+    notebook="05",
+    part="c",
+    source="measured, 5 seeds; Veit et al. 2016, section 4, for the effect",
+    reference="one out: plain < .35 whichever goes; residual median within .04, worst > .80; all out < .35",
+)
+def test_c13_one_layer_out(record):
+    nets, depth = pair(), 20
+    seeds = len(nets.seed) // 2
+    assert len(nets.W) == depth and seeds >= 5
+    assert (nets.skip.ravel() == [1] * seeds + [0] * seeds).all() and (nets.scale == 0.5).all()
+    base = lesions.accuracy(nets)
+    alone = np.array([lesions.accuracy(nets, [k for k in range(depth) if k != gone]) for gone in range(depth)])
+    none = lesions.accuracy(nets, [])
+    rng = np.random.default_rng(0)
+    several = [
+        np.mean([lesions.accuracy(nets, np.sort(rng.permutation(depth)[k:]))[:seeds] for _ in range(5)])
+        for k in (2, 4, 8, 12, 16)
+    ]
+    ours, theirs = alone[:, :seeds], alone[:, seeds:]
+    record("plain: whole, then median and highest with one out", [base[seeds:].mean(), np.median(theirs), theirs.max()])
+    record("residual: whole, then median and lowest with one out", [base[:seeds].mean(), np.median(ours), ours.min()])
+    record("residual: 2, 4, 8, 12, 16 layers out", several)
+    record("residual: every layer out, each seed", none[:seeds])
+    assert base[:seeds].min() > 0.95 and base[seeds:].min() > 0.8, "both sides have learned"
+    assert theirs.max() < 0.35
+    assert np.median(ours) > base[:seeds].mean() - 0.04
+    assert ours.min() > 0.8
+    assert none[:seeds].max() < 0.35, "or the study would prove nothing"
+    assert (np.diff(several) < 0).all()
+
+
+@pytest.mark.claim(
+    "C7",
+    notebook="05",
+    part="d",
+    source="measured",
+    reference="the route around everything carries 0 to .05 of a trained gradient; the mean length is below Veit's",
+)
+def test_c7_the_gradient_split_by_length(record):
+    """The split sums to the gradient, which is taken here by an explicit backward loop and by nudging x_0."""
+    *_, images, labels = store.digits()
+    images, labels = images[:64], labels[:64]
+    for net, skip in ((pair(1).only([0]), 1.0), (pair(1).only([1]), 0.0)):
+        back, maps = lesions.gradients(net, images, labels)
+        pieces = paths.by_length(back, maps, skip, 0.5)
+        states, expected = backward(net, images, back, skip)
+        error = np.linalg.norm(pieces.sum(0) - expected) / np.linalg.norm(expected)
+        nudged = nudge_loss(net, states[0][:1], labels[:1], skip)
+        record(f"skip {skip:g}: relative distance of the sum over lengths from the gradient", error)
+        assert error < 1e-10
+        np.testing.assert_allclose(pieces[:, 0].sum(0), nudged, atol=1e-6 * np.abs(nudged).max())
+        if skip == 0:
+            assert not pieces[:-1].any(), "a plain net has routes of one length"
+        else:
+            lengths, share = np.arange(21), paths.energy_share(pieces)
+            weighed = paths.count_times_magnitude(back, maps, np.random.default_rng(0), skip, 0.5)
+            over = weighed / np.linalg.norm(pieces, axis=-1).mean(-1)
+            mean, veit = share @ lengths, weighed @ lengths / weighed.sum()
+            record("mean length, exact and by count × magnitude", [mean, veit])
+            record("share of the route around everything", share[0])
+            record("count × magnitude over the exact norm at length 8", over[8])
+            assert share[0] < 0.05 and 4 < mean < 6.5 and veit > mean + 1 and over[8] > 5
+
+
+def float64(net):
+    """Return the weights of one net in double precision: (W, b) by layer, W_out, b_out."""
+    return list(zip(net.W[:, 0].astype(float), net.b[:, 0], strict=True)), net.W_out[0].astype(float), net.b_out[0]
+
+
+def backward(net, images, back, skip):
+    """Return the states and dloss/dx_0 by explicit loops, given dloss/dx_L."""
+    layers, *_ = float64(net)
+    states = [images @ net.W_in[0].astype(float) + net.b_in[0]]
+    for W, b in layers:
+        states.append(skip * states[-1] + 0.5 * (np.maximum(states[-1], 0) @ W + b))
+    for (W, _), x in zip(layers[::-1], states[-2::-1], strict=True):
+        back = skip * back + 0.5 * (back @ W.T) * (x > 0)
+    return states, back
+
+
+def nudge_loss(net, x, labels, skip, h=1e-6):
+    """Return dloss/dx_0 of one image by central differences, the loss written out as a loop."""
+    layers, W_out, b_out = float64(net)
+
+    def loss(x):
+        for W, b in layers:
+            x = skip * x + 0.5 * (np.maximum(x, 0) @ W + b)
+        scores = np.maximum(x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6), 0) @ W_out + b_out
+        return np.log(np.exp(scores - scores[:, labels]).sum(-1))
+
+    steps = h * np.eye(x.shape[1])
+    return (loss(x + steps) - loss(x - steps)) / (2 * h)

@@ -4,13 +4,14 @@ A net is `x = images @ W_in + b_in`, layers `x = skip * x + scale * (relu(x) @ W
 to root mean square 1, and the scores `relu(x) @ W_out + b_out`. numpy; `train` alone loads torch.
 """
 
+import json
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from . import blocks, paths, store
 
-FILE = "lesions.npz"
 DRAWS = 5  # random sets of layers, or of swaps, for each number of them
 SWAPS = (0, 1, 2, 4, 8, 16)
 COLUMNS = ("skip", "scale", "seed", "lesion", "at", "accuracy")
@@ -44,6 +45,21 @@ def finished(trained):
     W, b = (np.stack([part.detach().numpy() for part in parts]) for parts in (trained.W, trained.b))
     seed = np.array(trained.columns["seed"])
     return Nets(W_in, b_in, W, b, W_out, b_out, trained.skip.numpy(), trained.scale.numpy(), seed)
+
+
+@cache
+def stored(name="lesions.npz"):
+    """Return (config, rows) of a study in data/, rows as {column: array}. Raises DataError (see ``store.load``)."""
+    found = store.load(name, "config", *COLUMNS)
+    return json.loads(found["config"].item()), {column: found[column] for column in COLUMNS}
+
+
+@cache
+def stored_nets(name="lesions.npz"):
+    """Return the ``Nets`` of a study in data/, single precision. Raises DataError (see ``store.load``)."""
+    fields = [f"net_{field}" for field in Nets._fields]
+    found = store.load(name, *fields)
+    return Nets(*(found[field].astype(np.float32) for field in fields))
 
 
 def run(x, layers, order, skip=1.0, scale=1.0):
@@ -96,19 +112,18 @@ def swapped(order, times, rng):
     return order
 
 
-def study(nets, kinds=("alone", "out", "swaps"), run=run):
+def study(nets):
     """Yield the rows of one lesion after the other (see ``orders``): a dict a net with the ``COLUMNS``.
 
     ``accuracy`` is the mean over the orders of that lesion.
     """
     for lesion, at, each in orders(len(nets.W)):
-        if lesion in kinds:
-            mean = np.mean([accuracy(nets, order, run) for order in each], 0)
-            table = zip(nets.skip.flat, nets.scale.flat, nets.seed, mean, strict=True)
-            yield [dict(zip(COLUMNS, (*net[:3], lesion, at, net[3]), strict=True)) for net in table]
+        mean = np.mean([accuracy(nets, order) for order in each], 0)
+        table = zip(nets.skip.flat, nets.scale.astype(float).round(4).flat, nets.seed, mean, strict=True)
+        yield [dict(zip(COLUMNS, (*net[:3], lesion, at, net[3]), strict=True)) for net in table]
 
 
-def train(keep=1.0, kinds=("alone", "out", "swaps"), run=run, **config):
+def train(keep=1.0, **config):
     """Train nets as ``nets.train`` does, then take layers out: yield (step, total, rows) and return the ``Nets``.
 
     While training, ``rows`` hold the accuracy with no layer out; afterwards, one lesion of ``study`` a step.
@@ -120,37 +135,32 @@ def train(keep=1.0, kinds=("alone", "out", "swaps"), run=run, **config):
 
     if not 0 < keep <= 1:
         raise ValueError(f"keep is {keep}; allowed are numbers above 0, up to 1.")
-    left = sum(lesion in kinds for lesion, _, _ in orders(config["depth"]))
-    training = nets.train(layer=missing(nets.layer, keep), final="rms", **config)
+    rng = np.random.default_rng(0)
+
+    def block(x, F, skip, scale):
+        # Outside training no gradient is asked for.
+        here = scale.new_tensor(rng.random((len(x), 1, 1)) < keep) if x.requires_grad else keep
+        return nets.block(x, F, skip, scale * here)
+
+    training = nets.train(final="rms", block=block if keep < 1 else nets.block, **config)
+    left = len(list(orders(config["depth"])))
     while True:
         try:
             step, steps, rows = next(training)
         except StopIteration as end:
             done = finished(end.value)
             break
-        yield step, steps + left, [whole(row) for row in rows]
+        yield step, steps + left, [whole(row, keep) for row in rows]
     done = done._replace(scale=done.scale * np.float32(keep))
-    for count, rows in enumerate(study(done, kinds, run), 1):
+    for count, rows in enumerate(study(done), 1):
         yield steps + count, steps + left, rows
     return done
 
 
-def whole(row):
+def whole(row, keep):
     """Return a row of ``nets.train`` as a row with no layer out."""
-    known = {"lesion": "out", "at": 0, "accuracy": 1 - row["test_error"] / 100}
-    return {name: known.get(name, row.get(name)) for name in COLUMNS}
-
-
-def missing(layer, keep, seed=0):
-    """Return ``layer`` (see ``nets.layer``) with its write at random left out of a training step, see ``train``."""
-    rng = np.random.default_rng(seed)
-
-    def thinned(x, W, b, skip, scale):
-        # Outside training no gradient is asked for.
-        here = scale.new_tensor(rng.random((len(x), 1, 1)) < keep) if x.requires_grad else keep
-        return layer(x, W, b, skip, scale * here)
-
-    return thinned if keep < 1 else layer
+    scale, accuracy = round(row["scale"] * keep, 4), 1 - row["test_error"] / 100
+    return dict(zip(COLUMNS, (row["skip"], scale, row["seed"], "out", 0, accuracy), strict=True))
 
 
 def gradients(net, images, labels):
