@@ -113,8 +113,8 @@ def jobs():
     others = nets_of(3, *((skip, scale, "he") for scale in (20**-0.5, 1.0) for skip in (1, 0)))
     pair = nets_of(5, (1, 0.5, "he"), (0, 0.5, "he"))
     arms = {name: pair[name] + others[name] for name in pair}
-    made["lesions.npz"] = lesioned_nets, {"depth": 20, **arms, **budget}
-    made["lesions_8.npz"] = lesioned, {"depth": 8, **pair, **budget}
+    made["lesions_20.npz"] = lesioned_nets, {"depth": 20, **arms, **budget}
+    made["lesions_8.npz"] = lesioned_nets, {"depth": 8, **pair, **budget}
     made["lesions_thinned.npz"] = lesioned, {"depth": 20, "keep": 0.8, **nets_of(5, (1, 0.5, "he")), **budget}
     return made
 

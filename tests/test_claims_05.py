@@ -146,7 +146,7 @@ def test_the_mean_length_with_normalised_blocks(record):
 
 def pair(seeds=5):
     """Return the stored nets of scale 0.5: the residual ones, then the plain ones, everything else equal."""
-    nets = lesions.stored_nets()
+    nets = lesions.stored_nets("lesions_20.npz")
     half = np.flatnonzero(nets.scale.ravel() == 0.5)
     residual, plain = (half[nets.skip.ravel()[half] == skip][:seeds] for skip in (1, 0))
     return nets.only(np.concatenate([residual, plain]))

@@ -69,7 +69,7 @@ def test_stochastic_depth_leaves_layers_out_in_training_and_shrinks_writes_after
         next(lesions.train(keep=0, **config))
 
 
-@pytest.mark.parametrize("name, depth", [("lesions.npz", 20), ("lesions_8.npz", 8), ("lesions_thinned.npz", 20)])
+@pytest.mark.parametrize("name, depth", [("lesions_20.npz", 20), ("lesions_8.npz", 8), ("lesions_thinned.npz", 20)])
 def test_stored_studies_are_whole(name, depth):
     config, rows = lesions.stored(name)
     assert config["depth"] == depth
@@ -80,8 +80,8 @@ def test_stored_studies_are_whole(name, depth):
 
 
 def test_stored_nets_are_those_of_the_stored_rows():
-    _, rows = lesions.stored()
-    nets_now, whole = lesions.stored_nets(), (rows["lesion"] == "out") & (rows["at"] == 0)
+    _, rows = lesions.stored("lesions_20.npz")
+    nets_now, whole = lesions.stored_nets("lesions_20.npz"), (rows["lesion"] == "out") & (rows["at"] == 0)
     columns = nets_now.skip.ravel(), nets_now.scale.ravel(), nets_now.seed
     for skip, scale, seed, now in zip(*columns, lesions.accuracy(nets_now), strict=True):
         same = whole & (rows["skip"] == skip) & (rows["seed"] == seed) & (abs(rows["scale"] - scale) < 1e-3)
@@ -91,5 +91,5 @@ def test_stored_nets_are_those_of_the_stored_rows():
 def test_a_missing_study_gets_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "FOLDER", tmp_path)
     lesions.stored_nets.cache_clear()
-    with pytest.raises(store.DataError, match=r"data/lesions.npz"):
-        lesions.stored_nets()
+    with pytest.raises(store.DataError, match=r"data/lesions_20.npz"):
+        lesions.stored_nets("lesions_20.npz")

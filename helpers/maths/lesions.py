@@ -14,7 +14,7 @@ from . import blocks, paths, store
 
 DRAWS = 5  # random sets of layers, or of swaps, for each number of them
 SWAPS = (0, 1, 2, 4, 8, 16)
-COLUMNS = ("skip", "scale", "seed", "lesion", "at", "accuracy")
+COLUMNS = ("depth", "skip", "scale", "seed", "lesion", "at", "accuracy")
 
 
 class Nets(NamedTuple):
@@ -48,14 +48,14 @@ def finished(trained):
 
 
 @cache
-def stored(name="lesions.npz"):
+def stored(name):
     """Return (config, rows) of a study in data/, rows as {column: array}. Raises DataError (see ``store.load``)."""
     found = store.load(name, "config", *COLUMNS)
     return json.loads(found["config"].item()), {column: found[column] for column in COLUMNS}
 
 
 @cache
-def stored_nets(name="lesions.npz"):
+def stored_nets(name):
     """Return the ``Nets`` of a study in data/, single precision. Raises DataError (see ``store.load``)."""
     fields = [f"net_{field}" for field in Nets._fields]
     found = store.load(name, *fields)
@@ -120,7 +120,7 @@ def study(nets):
     for lesion, at, each in orders(len(nets.W)):
         mean = np.mean([accuracy(nets, order) for order in each], 0)
         table = zip(nets.skip.flat, nets.scale.astype(float).round(4).flat, nets.seed, mean, strict=True)
-        yield [dict(zip(COLUMNS, (*net[:3], lesion, at, net[3]), strict=True)) for net in table]
+        yield [dict(zip(COLUMNS, (len(nets.W), *net[:3], lesion, at, net[3]), strict=True)) for net in table]
 
 
 def train(keep=1.0, **config):
@@ -160,7 +160,7 @@ def train(keep=1.0, **config):
 def whole(row, keep):
     """Return a row of ``nets.train`` as a row with no layer out."""
     scale, accuracy = round(row["scale"] * keep, 4), 1 - row["test_error"] / 100
-    return dict(zip(COLUMNS, (row["skip"], scale, row["seed"], "out", 0, accuracy), strict=True))
+    return dict(zip(COLUMNS, (row["depth"], row["skip"], scale, row["seed"], "out", 0, accuracy), strict=True))
 
 
 def gradients(net, images, labels):
