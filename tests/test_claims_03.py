@@ -140,7 +140,8 @@ def test_c9_the_deeper_net_contains_the_shallower(record):
     net, scores = hosted()
     for on, init in ((0, "identity"), (1, "zero")):
         deep = nets.Nets(48, skip=[on] * 3, init=init, host=net).scores(nets.tensors()[2][None])
-        record(f"{('plain, W = I', 'residual, W = 0')[on]}: largest change of a score", (deep - scores).abs().max().item())
+        change = (deep - scores).abs().max().item()
+        record(f"{('plain, W = I', 'residual, W = 0')[on]}: largest change of a score", change)
         assert torch.equal(deep, scores)
 
 
