@@ -71,8 +71,9 @@ def test_stochastic_depth_leaves_layers_out_in_training_and_shrinks_writes_after
 
 @pytest.mark.parametrize("name, depth", [("lesions_20.npz", 20), ("lesions_8.npz", 8), ("lesions_thinned.npz", 20)])
 def test_stored_studies_are_whole(name, depth):
-    config, rows = lesions.stored(name)
+    config, rows, kept = lesions.stored(name)
     assert config["depth"] == depth
+    assert (kept is None) == (name == "lesions_thinned.npz")
     count = len(config["seed"])
     assert len(rows["at"]) == count * (2 * depth + 1 + len(lesions.SWAPS))
     keys = {tuple(rows[column][i] for column in lesions.COLUMNS[:-1]) for i in range(len(rows["at"]))}
@@ -80,8 +81,8 @@ def test_stored_studies_are_whole(name, depth):
 
 
 def test_stored_nets_are_those_of_the_stored_rows():
-    _, rows = lesions.stored("lesions_20.npz")
-    nets_now, whole = lesions.stored_nets("lesions_20.npz"), (rows["lesion"] == "out") & (rows["at"] == 0)
+    _, rows, nets_now = lesions.stored("lesions_20.npz")
+    whole = (rows["lesion"] == "out") & (rows["at"] == 0)
     columns = nets_now.skip.ravel(), nets_now.scale.ravel(), nets_now.seed
     for skip, scale, seed, now in zip(*columns, lesions.accuracy(nets_now), strict=True):
         same = whole & (rows["skip"] == skip) & (rows["seed"] == seed) & (abs(rows["scale"] - scale) < 1e-3)
@@ -90,6 +91,6 @@ def test_stored_nets_are_those_of_the_stored_rows():
 
 def test_a_missing_study_gets_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "FOLDER", tmp_path)
-    lesions.stored_nets.cache_clear()
+    lesions.stored.cache_clear()
     with pytest.raises(store.DataError, match=r"data/lesions_20.npz"):
-        lesions.stored_nets("lesions_20.npz")
+        lesions.stored("lesions_20.npz")

@@ -15,6 +15,11 @@ def weights(depth, seed=0, width=WIDTH):
     return np.random.default_rng(seed).normal(0, np.sqrt(2 / width), (depth, width, width))
 
 
+def linear(W):
+    """Return maps with every unit open."""
+    return paths.frozen(W, np.ones((len(W) + 1, 1)))
+
+
 def start(seed=1, width=WIDTH):
     return np.random.default_rng(seed).normal(size=width)
 
@@ -36,14 +41,14 @@ def test_routes_refuse_a_depth_they_cannot_list(depth):
 
 def test_a_route_is_the_product_of_what_it_passes():
     W = weights(3)
-    (end,) = paths.along([[True, False, True]], start(), paths.frozen(W), skip=0.5, scale=2.0)
+    (end,) = paths.along([[True, False, True]], start(), linear(W), skip=0.5, scale=2.0)
     np.testing.assert_allclose(end, 2.0 * W[2] @ (0.5 * (2.0 * W[0] @ start())), rtol=1e-13)
 
 
 @pytest.mark.parametrize("taken", [[[True, False]], [True, False, True], [[True] * 4]])
 def test_a_route_needs_a_choice_a_layer(taken):
     with pytest.raises(ValueError, match="3 wide"):
-        paths.along(taken, start(), paths.frozen(weights(3)))
+        paths.along(taken, start(), linear(weights(3)))
 
 
 def test_frozen_refuses_states_of_another_depth():
@@ -64,7 +69,7 @@ def test_the_maps_down_are_the_maps_up_transposed():
 
 @pytest.mark.parametrize("skip, scale", [(1.0, 1.0), (0.7, 0.5), (0.0, 1.0)])
 def test_by_length_adds_up_the_listed_routes_of_each_length(skip, scale):
-    maps, taken = paths.frozen(weights(6)), paths.routes(6)
+    maps, taken = linear(weights(6)), paths.routes(6)
     ends = paths.along(taken, start(), maps, skip, scale)
     for k, piece in enumerate(paths.by_length(start(), maps, skip, scale)):
         np.testing.assert_allclose(piece, ends[taken.sum(1) == k].sum(0), atol=1e-13)
@@ -77,12 +82,6 @@ def test_batches_go_through_side_by_side():
     for i, x in enumerate(batch):
         alone = paths.by_length(x, paths.frozen(W, blocks.stack(x, layers)))
         np.testing.assert_allclose(together[:, i], alone, atol=1e-13)
-
-
-def test_random_routes_have_the_length_asked_for_and_reach_every_layer():
-    taken = paths.random_routes(20, 7, 500, np.random.default_rng(0))
-    assert (taken.sum(1) == 7).all()
-    assert abs(taken.mean(0) - 7 / 20).max() < 0.1
 
 
 def test_shares_of_uneven_layers_by_brute_force():
@@ -100,6 +99,6 @@ def test_count_times_magnitude_of_layers_that_only_scale_is_binomial():
 
 
 def test_energy_share_sums_to_one_over_batches():
-    share = paths.energy_share(paths.by_length(np.stack([start(1), start(2)]), paths.frozen(weights(5))))
+    share = paths.energy_share(paths.by_length(np.stack([start(1), start(2)]), linear(weights(5))))
     assert share.shape == (6,)
     assert share.sum() == pytest.approx(1)

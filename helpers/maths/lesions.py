@@ -1,6 +1,6 @@
 """Layers taken out of finished nets, or put in another order (Veit et al. 2016, 1605.06431, section 4).
 
-A net is `x = images @ W_in + b_in`, layers `x = skip * x + scale * (relu(x) @ W + b)`, the vectors of the stream scaled
+A net is `x = images @ W_in + b_in`, layers `x = skip * x + scale * (relu(x) @ W + b)`, every vector of x then scaled
 to root mean square 1, and the scores `relu(x) @ W_out + b_out`. numpy; `train` alone loads torch.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from . import blocks, paths, store
 
-DRAWS = 5  # random sets of layers, or of swaps, for each number of them
-SWAPS = (0, 1, 2, 4, 8, 16)
 COLUMNS = ("depth", "skip", "scale", "seed", "lesion", "at", "accuracy")
+SWAPS = (0, 1, 2, 4, 8, 16)
+DRAWS = 5  # random sets of layers, or of swaps, for each number of them
 
 
 class Nets(NamedTuple):
@@ -31,7 +31,7 @@ class Nets(NamedTuple):
     seed: np.ndarray  # (nets,)
 
     def only(self, which):
-        """Return the nets picked by ``which``, an index or mask of the nets that keeps the axis."""
+        """Return the nets with these indices."""
         return Nets(*(part[:, which] if name in ("W", "b") else part[which] for name, part in self._asdict().items()))
 
     def layers(self):
@@ -39,27 +39,13 @@ class Nets(NamedTuple):
         return [lambda x, W=W, b=b: np.maximum(x, 0) @ W + b for W, b in zip(self.W, self.b, strict=True)]
 
 
-def finished(trained):
-    """Return trained ``nets.Nets`` as ``Nets`` in numpy, single precision."""
-    W_in, b_in, W_out, b_out = (part.detach().numpy() for part in trained.outer)
-    W, b = (np.stack([part.detach().numpy() for part in parts]) for parts in (trained.W, trained.b))
-    seed = np.array(trained.columns["seed"])
-    return Nets(W_in, b_in, W, b, W_out, b_out, trained.skip.numpy(), trained.scale.numpy(), seed)
-
-
 @cache
 def stored(name):
-    """Return (config, rows) of a study in data/, rows as {column: array}. Raises DataError (see ``store.load``)."""
+    """Return (config, rows as {column: array}, `Nets` or None) of a study in data/. Raises DataError (`store.load`)."""
     found = store.load(name, "config", *COLUMNS)
-    return json.loads(found["config"].item()), {column: found[column] for column in COLUMNS}
-
-
-@cache
-def stored_nets(name):
-    """Return the ``Nets`` of a study in data/, single precision. Raises DataError (see ``store.load``)."""
-    fields = [f"net_{field}" for field in Nets._fields]
-    found = store.load(name, *fields)
-    return Nets(*(found[field].astype(np.float32) for field in fields))
+    parts = [found[f"net_{part}"].astype(np.float32) for part in Nets._fields if f"net_{part}" in found]
+    config, rows = json.loads(found["config"].item()), {column: found[column] for column in COLUMNS}
+    return config, rows, Nets(*parts) if parts else None
 
 
 def run(x, layers, order, skip=1.0, scale=1.0):
@@ -75,61 +61,55 @@ def size(x, eps=1e-6):
 
 
 def scores(nets, images, order=None, run=run):
-    """Return the scores (nets, images, classes) of ``images`` (images, pixels) run in ``order`` (or all)."""
+    """Return the scores (nets, images, classes) of ``images`` (images, pixels), layers run in ``order`` (or all)."""
     order = range(len(nets.W)) if order is None else order
     x = run(images @ nets.W_in + nets.b_in, nets.layers(), order, nets.skip, nets.scale)
     return np.maximum(x / size(x), 0) @ nets.W_out + nets.b_out
 
 
 def accuracy(nets, order=None, run=run):
-    """Return the share of the test digits that each net gets right, (nets,), with the layers in ``order``."""
+    """Return the share of the test digits that each net gets right, (nets,), with the layers run in ``order``."""
     *_, x, y = store.digits()
     return (scores(nets, x.astype(np.float32), order, run).argmax(-1) == y).mean(-1)
 
 
-def orders(depth, seed=0):
-    """Yield (lesion, at, orders to run) for every lesion; where sets are drawn at random there are several orders.
+def orders(depth):
+    """Yield (lesion, at, orders to run), several orders where layers are drawn at random.
 
-    "alone": the layer ``at`` is out. "out": ``at`` random layers are out; sets grow, what is out stays out. "swaps":
-    ``at`` times in a row, two random layers have changed places.
+    "alone": the layer ``at`` is out. "out": ``at`` random layers are out; what is out stays out for larger ``at``.
+    "swaps": ``at`` times in a row, two random layers have changed places.
     """
-    whole, rng = np.arange(depth), np.random.default_rng(seed)
+    whole, rng = np.arange(depth), np.random.default_rng(0)
     for layer in whole:
         yield "alone", layer + 1, [np.delete(whole, layer)]
     leaving = [rng.permutation(depth) for _ in range(DRAWS)]
     for count in range(depth + 1):
         yield "out", count, [np.sort(order[count:]) for order in (leaving if 0 < count < depth else leaving[:1])]
     for count in SWAPS:
-        yield "swaps", count, [swapped(whole, count, rng) for _ in range(DRAWS)]
-
-
-def swapped(order, times, rng):
-    """Return a copy of ``order`` in which, ``times`` in a row, two entries drawn by ``rng`` have changed places."""
-    order = order.copy()
-    for _ in range(times):
-        pair = rng.choice(len(order), 2, replace=False)
-        order[pair] = order[pair[::-1]]
-    return order
+        drawn = np.tile(whole, (DRAWS, 1))
+        for order in drawn:
+            for _ in range(count):
+                pair = rng.choice(depth, 2, replace=False)
+                order[pair] = order[pair[::-1]]
+        yield "swaps", count, list(drawn)
 
 
 def study(nets):
-    """Yield the rows of one lesion after the other (see ``orders``): a dict a net with the ``COLUMNS``.
-
-    ``accuracy`` is the mean over the orders of that lesion.
-    """
+    """Yield the rows of one lesion after the other: a dict a net with the COLUMNS, accuracy the mean over orders."""
+    scales = nets.scale.astype(float).round(4)
     for lesion, at, each in orders(len(nets.W)):
-        mean = np.mean([accuracy(nets, order) for order in each], 0)
-        table = zip(nets.skip.flat, nets.scale.astype(float).round(4).flat, nets.seed, mean, strict=True)
-        yield [dict(zip(COLUMNS, (len(nets.W), *net[:3], lesion, at, net[3]), strict=True)) for net in table]
+        means = np.mean([accuracy(nets, order) for order in each], 0)
+        whose = zip(nets.skip.flat, scales.flat, nets.seed, means, strict=True)
+        yield [dict(zip(COLUMNS, (len(nets.W), *own, lesion, at, mean), strict=True)) for *own, mean in whose]
 
 
 def train(keep=1.0, **config):
-    """Train nets as ``nets.train`` does, then take layers out: yield (step, total, rows) and return the ``Nets``.
+    """Train nets as `nets.train` does, then take layers out: yield (step, total, rows) and return the `Nets`.
 
-    While training, ``rows`` hold the accuracy with no layer out; afterwards, one lesion of ``study`` a step.
+    While training, ``rows`` hold the accuracy with no layer out; afterwards, one lesion of `study` a step.
     ``keep`` below 1 is stochastic depth (Huang et al. 2016, 1603.09382): in training each layer of each net is left out
     of a step with probability 1 - ``keep``; afterwards every write is multiplied by ``keep``. Raises ValueError if
-    ``keep`` is not above 0 and at most 1, and as ``nets.train`` does.
+    ``keep`` is not above 0 and at most 1, and as `nets.train` does.
     """
     from . import nets
 
@@ -148,26 +128,34 @@ def train(keep=1.0, **config):
         try:
             step, steps, rows = next(training)
         except StopIteration as end:
-            done = finished(end.value)
+            trained = end.value
             break
         yield step, steps + left, [whole(row, keep) for row in rows]
-    done = done._replace(scale=done.scale * np.float32(keep))
+    done = finished(trained, keep)
     for count, rows in enumerate(study(done), 1):
         yield steps + count, steps + left, rows
     return done
 
 
 def whole(row, keep):
-    """Return a row of ``nets.train`` as a row with no layer out."""
+    """Return a row of `nets.train` as a row with no layer out."""
     scale, accuracy = round(row["scale"] * keep, 4), 1 - row["test_error"] / 100
     return dict(zip(COLUMNS, (row["depth"], row["skip"], scale, row["seed"], "out", 0, accuracy), strict=True))
 
 
-def gradients(net, images, labels):
-    """Return the arrow that comes back to x_L and the maps it meets on the way down, in double precision.
+def finished(trained, keep=1.0):
+    """Return trained `nets.Nets` as `Nets` in numpy, single precision, writes multiplied by ``keep``."""
+    W_in, b_in, W_out, b_out = (part.detach().numpy() for part in trained.outer)
+    W, b = (np.stack([part.detach().numpy() for part in parts]) for parts in (trained.W, trained.b))
+    columns = trained.skip.numpy(), keep * trained.scale.numpy(), np.array(trained.columns["seed"])
+    return Nets(W_in, b_in, W, b, W_out, b_out, *columns)
 
-    ``net`` holds one net, ``images`` (images, pixels). The arrow, (images, width), is dloss/dx_L of each image's
-    cross-entropy; the maps are ``paths.frozen_back`` with the switches of these images.
+
+def gradients(net, images, labels):
+    """Return the arrow that comes back to x_L, (images, width), and the maps on its way down (`paths.frozen_back`).
+
+    ``net`` holds one net, ``images`` is (images, pixels); the arrow is dloss/dx_L of each image's cross-entropy. All in
+    double precision.
     """
     net = Nets(*(part.astype(float) for part in net))
     states = [state[0] for state in blocks.stack(images @ net.W_in + net.b_in, net.layers(), net.skip, net.scale)]

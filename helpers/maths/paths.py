@@ -1,8 +1,8 @@
-"""The 2^L routes through a stack of L layers: what each contributes, how many there are of a length. numpy alone.
+"""The 2^L routes through L layers: what each contributes, how many there are of a length, what they carry. numpy alone.
 
 At every layer a route goes through F or around it (Veit et al. 2016, 1605.06431, section 3); its length is the number
-of F on it. Here F is a linear map v -> A v on the last axis: a matrix, or a ReLU layer with the switches of one forward
-pass held fast (``frozen``). For these the sum over all routes is the forward pass, exactly.
+of F on it. Here F is a linear map on the last axis, v -> A v: a ReLU layer whose switches are held as one forward pass
+set them (`frozen`). The sum over all routes then is that forward pass, exactly.
 """
 
 from itertools import product
@@ -18,38 +18,26 @@ DEEPEST = 6
 def routes(depth):
     """Return all 2^depth routes, bool (2^depth, depth), shortest first: True is through F, False is around it.
 
-    Raises ValueError beyond depth 6, where listing routes stops being of use: ``by_length`` needs no list.
+    Raises ValueError beyond depth 6: `by_length` adds up what is too much to list.
     """
     if depth not in range(DEEPEST + 1):
-        raise ValueError(
-            f"depth is {depth}; all routes are listed for whole numbers from 0 to {DEEPEST}, "
-            f"by_length adds up those of a deeper stack."
-        )
+        raise ValueError(f"depth is {depth}; routes are listed for whole numbers from 0 to {DEEPEST}.")
     return np.array(sorted(product((False, True), repeat=depth), key=sum), dtype=bool)
 
 
-def random_routes(depth, length, draws, rng):
-    """Return ``draws`` routes of one ``length``, drawn evenly among the C(depth, length): bool (draws, depth)."""
-    return rng.random((draws, depth)).argsort(1) < length
+def frozen(weights, states):
+    """Return the layers as linear maps, lowest first: v -> W (open * v).
 
-
-def frozen(weights, states=None):
-    """Return the layers as linear maps, v -> W (open * v), lowest first.
-
-    ``weights`` is (L, n, n). ``states`` is what ``blocks.stack`` returned, L + 1 arrays (..., n): a unit is open where
-    it was positive in that forward pass. Without ``states`` every unit is open: F is linear.
+    ``weights`` (L, n, n); ``states`` is what `blocks.stack` returns, L + 1 arrays (..., n): where a state is positive,
+    the unit is open.
     """
-    return [lambda v, W=W, open_=open_: (open_ * v) @ W.T for W, open_ in _switches(weights, states)]
+    return [lambda v, W=W, x=x: (v * (x > 0)) @ W.T for W, x in zip(weights, states[:-1], strict=True)]
 
 
-def frozen_back(weights, states=None):
-    """Return the transposed maps, g -> open * (Wᵀ g), highest first: the same layers, for an arrow on its way down."""
-    return [lambda g, W=W, open_=open_: open_ * (g @ W) for W, open_ in reversed(_switches(weights, states))]
-
-
-def _switches(weights, states):
-    opens = [1.0] * len(weights) if states is None else [state > 0 for state in states[:-1]]
-    return list(zip(weights, opens, strict=True))
+def frozen_back(weights, states):
+    """Return the transposed maps, highest first, as an arrow meets them on its way down: g -> open * (Wᵀ g)."""
+    layers = list(zip(weights, states[:-1], strict=True))
+    return [lambda g, W=W, x=x: (g @ W) * (x > 0) for W, x in layers[::-1]]
 
 
 def route(v, maps, through, skip=1.0, scale=1.0):
@@ -63,9 +51,9 @@ def route(v, maps, through, skip=1.0, scale=1.0):
 
 
 def along(taken, start, maps, skip=1.0, scale=1.0):
-    """Return what ``start`` (..., n) has become at the end of each route: (routes, ..., n).
+    """Return what ``start`` (..., n) is at the end of each route of ``taken``, bool (routes, L): (routes, ..., n).
 
-    ``taken`` is bool (routes, L). Raises ValueError if a route does not have one choice a layer.
+    Raises ValueError if a route has not one choice a layer.
     """
     if np.ndim(taken) != 2 or np.shape(taken)[1] != len(maps):
         raise ValueError(f"taken has the shape {np.shape(taken)}; needed is one row a route, {len(maps)} wide.")
@@ -77,18 +65,16 @@ def from_biases(biases, maps, skip=1.0, scale=1.0):
 
     ``biases`` (L, n) are added inside F, so each enters with ``scale`` and has the layers above it to go.
     """
-    above = range(len(maps) - 1, -1, -1)
-    return np.concatenate(
-        [along(routes(k), scale * b, maps[len(maps) - k :], skip, scale) for k, b in zip(above, biases, strict=True)]
-    )
+    above = [(scale * b, maps[layer + 1 :]) for layer, b in enumerate(biases)]
+    return np.concatenate([along(routes(len(rest)), start, rest, skip, scale) for start, rest in above])
 
 
 def by_length(start, maps, skip=1.0, scale=1.0):
     """Return the sum of all routes of each length, (L + 1, ..., n), without listing them.
 
-    A route of length k either had length k already and goes around here, or had length k - 1 and goes through:
-    P_k <- skip P_k + scale A P_(k-1), layer by layer. With ``frozen_back`` maps and a gradient as ``start`` this is
-    the exact split of the gradient by length; in both directions the sum over k is the whole.
+    A route of length k had length k and goes around here, or had length k - 1 and goes through: P_k <- skip P_k +
+    scale A P_(k-1), layer by layer. With `frozen_back` maps and the gradient at the top as ``start`` it splits the
+    gradient by length, exactly; in both directions the sum over k is the whole.
     """
     pieces = np.zeros((len(maps) + 1, *np.shape(start)))
     pieces[0] = start
@@ -108,10 +94,11 @@ def energy_share(pieces):
 def share_by_length(ratios):
     """Return the shares of the lengths 0 to L, (L + 1,), where going through layer l weighs ``ratios[l]``, around it 1.
 
-    The coefficients of the product of (1 + ratio_l z) / (1 + ratio_l); equal ratios r give Binomial(L, r / (1 + r)):
+    The coefficients of the product of (1 + ratio_l z) / (1 + ratio_l). Equal ratios r give Binomial(L, r / (1 + r)):
     r = 1 counts the routes (Veit et al. 2016, section 5); r = (scale σ / skip)² is the expected energy for independent
-    F with E|F(x)|² = σ²|x|² and mean zero; r = the ratio of gradient norms per block is Veit's count × magnitude.
-    ``normalised_ratios`` are those of blocks whose F is normalised.
+    F of mean zero with E|F(x)|² = σ²|x|²; r = |gradient through| / |around| is Veit's count × magnitude. If every F is
+    normalised to write unit energy into a stream that starts at one, ratio_l = 1 / l, and the mean length is
+    H_(L+1) - 1, H the harmonic number.
     """
     share = np.ones(1)
     for r in ratios:
@@ -119,30 +106,14 @@ def share_by_length(ratios):
     return share
 
 
-def normalised_ratios(depth):
-    """Return 1 / l for l = 1 to ``depth``: the ratios if every F writes unit energy into a stream that starts at one.
-
-    Block l then meets a stream of energy l, and the mean length is H_(depth+1) - 1, H the harmonic number.
-    """
-    return 1 / np.arange(1, depth + 1)
-
-
-def window(share, low=5, high=17):
-    """Return the share of the lengths ``low`` to ``high``, both included.
-
-    5 to 17 is where Veit et al. (2016, section 5) find almost all of the gradient of a net of 54 blocks.
-    """
-    return share[low : high + 1].sum()
-
-
 def count_times_magnitude(start, maps, rng, skip=1.0, scale=1.0, draws=20):
     """Return number of routes × mean norm of ``draws`` single ones for each length, (L + 1,).
 
-    So Veit et al. (2016, section 5) weigh the lengths (``rng`` is a numpy Generator). It adds norms where ``by_length``
+    So Veit et al. (2016, section 5) weigh the lengths; ``rng`` is a numpy Generator. It adds norms where `by_length`
     adds vectors: routes that cancel one another count in full.
     """
     depth, sizes = len(maps), []
     for k in range(depth + 1):
-        ends = along(random_routes(depth, k, draws, rng), start, maps, skip, scale)
-        sizes.append(comb(depth, k) * np.linalg.norm(ends, axis=-1).mean())
+        taken = rng.random((draws, depth)).argsort(1) < k
+        sizes.append(comb(depth, k) * np.linalg.norm(along(taken, start, maps, skip, scale), axis=-1).mean())
     return np.array(sizes)

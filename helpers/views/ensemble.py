@@ -1,4 +1,4 @@
-"""The pictures of notebook 05: every route of a small stack, the lengths of routes, and layers taken out."""
+"""The pictures of notebook 05: every route of a small stack, and the lengths of routes."""
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -22,15 +22,19 @@ def stack(x, depth, skip, scale):
 
 
 def one(depth, scale, seed, skip):
-    """Return one stored net, as ``lesions.Nets`` that hold nothing else."""
-    nets = lesions.stored_nets(f"lesions_{depth}.npz")
-    mine = (nets.skip.ravel() == skip) & (abs(nets.scale.ravel() - scale) < 1e-3) & (nets.seed == seed)
-    return nets.only(np.flatnonzero(mine))
+    """Return one stored net, as `lesions.Nets` that hold nothing else."""
+    *_, nets = lesions.stored(f"lesions_{depth}.npz")
+    return nets.only((nets.skip.ravel() == skip) & (abs(nets.scale.ravel() - scale) < 1e-3) & (nets.seed == seed))
 
 
 def percent(share):
     """Return a share as a percentage with one decimal, never "-0.0 %"."""
-    return f"{round(100 * share, 1) + 0:.1f} %"
+    return f"{round(100 * share, 1) + 0:.1f} %".replace("-", "−")
+
+
+def count(depth, skip):
+    """Return "1 plain layer", "3 residual layers"."""
+    return f"{depth} {arm(skip)} layer{'s' * (depth > 1)}"
 
 
 class Unravelled(View):
@@ -55,11 +59,12 @@ class Unravelled(View):
 
     def build(self):
         ground = style.blank(self.figure)
-        kinds = ("around", style.IDENTITY), ("through", style.INK)
-        self.edges = {name: ground.add_collection(LineCollection([], colors=colour)) for name, colour in kinds}
-        self.lost = ground.add_collection(LineCollection([], colors="#c8c8c8", linewidths=0.8, linestyles=":"))
-        self.lit = ground.plot([], [], linewidth=4, solid_capstyle="round")[0]
-        self.bars = ground.add_collection(LineCollection([], colors=style.TRUTH, linewidths=3))
+        colours = style.IDENTITY, style.INK, "#c8c8c8"
+        self.tree = [ground.add_collection(LineCollection([], colors=colour)) for colour in colours]
+        self.tree[2].set_linestyle(":")
+        self.drawn = ()
+        self.lit = ground.plot([], [], linewidth=4)[0]
+        self.bars = ground.add_collection(LineCollection([], colors=style.TRUTH))
         self.bar = ground.plot([], [], linewidth=6, solid_capstyle="butt")[0]
         ground.plot([self.ZERO] * 2, [self.LOW - 4, self.HIGH + 4], color=style.INK, linewidth=1)
         style.text(ground, self.LEFT - 16, (self.LOW + self.HIGH) / 2, "x")
@@ -73,8 +78,8 @@ class Unravelled(View):
             style.text(ground, left + 22, 358, words, ha="left")
         self.images = [style.image(self.figure, (590, bottom, 92, 92)) for bottom in (262, 142, 22)]
         self.captions = [style.text(ground, 636, height) for height in (365, 245, 125)]
-        texts = [*self.passed, self.stop, *self.names, self.title, self.scale, *self.captions]
-        self.moving = [*self.edges.values(), self.lost, self.bars, self.lit, self.bar, *self.images, *texts]
+        lines = self.lit, self.bars, self.bar
+        self.moving = [*lines, *self.passed, self.stop, self.scale, *self.images, *self.captions]
 
     def update(self, depth, skip, scale, path):
         x = store.digit(3)
@@ -84,73 +89,71 @@ class Unravelled(View):
         ends = np.array([self.idea(x, maps, through, float(skip), scale) for through in taken])
         shares = ends @ y / (y @ y)
         chosen = [layer + 1 in path for layer in range(depth)]
-        which = int(np.flatnonzero((taken == chosen).all(1))[0])
-        look = LOOKS[int(skip)]
-        self._show_tree(depth, skip, chosen, look)
-        self._show_bars(shares, which, look)
-        gap = np.linalg.norm(ends.sum(0) - y) / np.linalg.norm(y)
-        for image, values in zip(self.images, (ends[which], ends.sum(0), y), strict=True):
+        lit = int((taken == chosen).all(1).argmax())
+        self._show_tree(depth, skip)
+        self._light(depth, skip, chosen)
+        self._show_bars(shares, lit, depth, LOOKS[int(skip)]["color"])
+        for image, values in zip(self.images, (ends[lit], ends.sum(0), y), strict=True):
             style.paint(image, values, np.abs(y).max())
-        share = percent(shares[which])
+        share, gap = percent(shares[lit]), np.linalg.norm(ends.sum(0) - y) / np.linalg.norm(y)
         words = f"lit route: {share} of y", f"sum of all {len(taken)}", "y, forward pass"
         for caption, line in zip(self.captions, words, strict=True):
             caption.set_text(line)
-        alive, count = len(taken) if skip else 1, f"{depth} {arm(skip)} layer{'s' * (depth > 1)}"
-        self.title.set_text(f"2{'⁰¹²³⁴⁵⁶'[depth]} = {len(taken)} routes through {count}, {alive} open")
         where = f"through F of layer {', '.join(map(str, path))}" if path else "around every F"
         broken = "" if skip or all(chosen) else ": without + I there is no way around a layer"
-        words = f"{count}, strength {scale:.1f}: {alive} of {len(taken)} routes open. The lit route goes {where} and "
-        words += f"brings {share} of y{broken}. All routes added up differ from the forward pass by "
-        return words + f"{style.number(gap)} of its length."
+        words = f"{count(depth, skip)}, strength {scale:.1f}: {len(taken) if skip else 1} of {len(taken)} routes open. "
+        words += f"The lit route goes {where} and brings {share} of y{broken}. All routes added up differ from the forward "
+        return words + f"pass by {style.number(gap)} of its length."
 
-    def _place(self, level, depth):
-        """Return the x of a level of the tree and the y of its nodes, top to bottom."""
-        nodes = 2**level
-        return (self.LEFT + (self.RIGHT - self.LEFT) * level / depth,
-                self.HIGH - (self.HIGH - self.LOW) * (np.arange(nodes) + 0.5) / nodes)
+    def _nodes(self, level, depth):
+        """Return the x of a level of the tree and the heights of its nodes, from the top down."""
+        heights = (np.arange(2**level) + 0.5) / 2**level
+        return self.LEFT + (self.RIGHT - self.LEFT) * level / depth, self.HIGH - (self.HIGH - self.LOW) * heights
 
-    def _show_tree(self, depth, skip, chosen, look):
-        edges, lost, node, open_ = {"around": [], "through": []}, [], 0, True
-        walk = [(self.LEFT, (self.LOW + self.HIGH) / 2)]
+    def _show_tree(self, depth, skip):
+        if self.drawn == (depth, skip):
+            return
+        self.drawn, edges = (depth, skip), ([], [], [])
         for level in range(depth):
-            (left, heights), (right, ends) = self._place(level, depth), self._place(level + 1, depth)
-            for end in range(2 ** (level + 1)):
-                edge = [(left, heights[end // 2]), (right, ends[end])]
+            (left, starts), (right, ends) = self._nodes(level, depth), self._nodes(level + 1, depth)
+            for node, end in enumerate(ends):
                 # Without + I only the last node of a level is reached: through every F so far.
-                alive = skip or end == 2 ** (level + 1) - 1
-                (edges[("around", "through")[end % 2]] if alive else lost).append(edge)
-            step, node = heights[node], 2 * node + chosen[level]
-            middle = ((left + right) / 2, (step + ends[node]) / 2)
-            self.passed[level].set(position=middle, visible=open_ and chosen[level])
-            self.names[level].set(position=((left + right) / 2, 20), text=f"{level + 1}" if level else "layer 1")
-            if open_ and not skip and not chosen[level]:
-                open_ = False
-                self.stop.set_position((left, step))
-            if open_:
-                walk.append((right, ends[node]))
-        for level in range(depth, paths.DEEPEST):
-            self.passed[level].set_visible(False)
-            self.names[level].set_text("")
-        for name, found in edges.items():
-            self.edges[name].set_segments(found)
-        self.lost.set_segments(lost)
-        self.stop.set_visible(not open_)
-        self.lit.set_data(*zip(*walk, strict=True))
-        self.lit.set(color=look["color"], linestyle=look["linestyle"])
+                kind = node % 2 if skip or node == len(ends) - 1 else 2
+                edges[kind].append([(left, starts[node // 2]), (right, end)])
+        for lines, found in zip(self.tree, edges, strict=True):
+            lines.set_segments(found)
+        for level, name in enumerate(self.names):
+            words = ("" if level >= depth else f"{level + 1}") if level else "layer 1"
+            name.set(x=self.LEFT + (self.RIGHT - self.LEFT) * (level + 0.5) / depth, text=words)
+        power, opened = f"2{'⁰¹²³⁴⁵⁶'[depth]} = {2**depth}", 2**depth if skip else 1
+        self.title.set_text(f"{power} routes through {count(depth, skip)}, {opened} open")
 
-    def _show_bars(self, shares, which, look):
-        longest, depth = np.abs(shares).max(), len(shares).bit_length() - 1
-        ends, heights = self.ZERO + self.LONG * shares / longest, self._place(depth, depth)[1]
+    def _light(self, depth, skip, chosen):
+        node, walk, broken = 0, [(self.LEFT, self._nodes(0, depth)[1][0])], False
+        for level, passed in enumerate(self.passed):
+            broken = broken or (level < depth and not skip and not chosen[level])
+            passed.set_visible(level < depth and not broken and chosen[level])
+            if level < depth and not broken:
+                node = 2 * node + chosen[level]
+                right, ends = self._nodes(level + 1, depth)
+                passed.set_position(np.mean([walk[-1], (right, ends[node])], 0))
+                walk.append((right, ends[node]))
+        self.stop.set(position=walk[-1], visible=broken)
+        self.lit.set_data(*zip(*walk, strict=True))
+        self.lit.set(color=LOOKS[int(skip)]["color"], linestyle=LOOKS[int(skip)]["linestyle"])
+
+    def _show_bars(self, shares, lit, depth, colour):
+        longest = np.abs(shares).max()
+        ends, heights = self.ZERO + self.LONG * shares / longest, self._nodes(depth, depth)[1]
         bars = [[(self.ZERO, height), (end, height)] for end, height in zip(ends, heights, strict=True)]
-        self.bars.set_segments(bars)
-        self.bars.set_linewidths(min(6, 200 / len(shares)))
-        self.bar.set_data(*zip(*bars[which], strict=True))
-        self.bar.set_color(look["color"])
+        self.bars.set(segments=bars, linewidths=min(6, 200 / len(shares)))
+        self.bar.set_data(*zip(*bars[lit], strict=True))
+        self.bar.set_color(colour)
         self.scale.set_text(f"share of y, longest {longest:.0%}")
 
 
 class ByLength(View):
-    """What the two pictures over the length of a route share: four lines, one of them measured."""
+    """What the two pictures over the length of a route share: four lines, the last one measured."""
 
     standard = staticmethod(paths.by_length)
     names = ()
@@ -190,7 +193,7 @@ class ByLength(View):
         limits = (-0.5, depth + 0.5), (0, max(20.0, 10 * np.ceil(11 * max(share.max() for share in shares))))
         if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
             self.ax.set(xlim=limits[0], ylim=limits[1])
-        self.title.set_text(f"{depth} {arm(skip)} layer{'s' * (depth > 1)}")
+        self.title.set_text(count(depth, skip))
         return shares, [float(share @ np.arange(depth + 1)) for share in shares]
 
 
@@ -224,10 +227,10 @@ class Lengths(ByLength):
     def update(self, depth, skip, scale):
         measured = self._measured(depth, skip, scale)
         shares, (number, weighed, form, energy) = self.show(depth, skip, (scale, scale**2), measured)
-        words = f"{depth} {arm(skip)} layer{'s' * (depth > 1)}, strength {scale:.2f}: mean length {number:.1f} by number"
-        words += f" of routes, {weighed:.1f} by count × magnitude, {energy:.1f} by energy (closed form {form:.1f})."
+        words = f"{count(depth, skip)}, strength {scale:.2f}: mean length {number:.1f} by number of routes, "
+        words += f"{weighed:.1f} by count × magnitude, {energy:.1f} by energy (closed form {form:.1f})."
         if depth == 54 and skip:
-            inside = [f"{100 * paths.window(share):.2g} %" for share in shares]
+            inside = [f"{100 * share[5:18].sum():.2g} %" for share in shares]
             words += f" Lengths 5 to 17 hold {inside[0]} of the routes, {inside[1]} by count × magnitude and "
             words += f"{inside[3]} of the energy."
         if self.guess:
@@ -263,7 +266,7 @@ class Gradient(ByLength):
         exact, top = paths.energy_share(pieces), int(weighed.argmax())
         _, (_, veit, form, energy) = self.show(depth, skip, (0.5, 0.25), exact, weighed / weighed.sum())
         over = weighed[top] / np.linalg.norm(pieces[top], axis=-1).mean()
-        words = f"{depth} {arm(skip)} layers, strength 0.5, {'trained' if trained else 'at the start'}: mean length of "
-        words += f"the gradient's routes {energy:.1f} by the exact split (closed form at the start {form:.1f}), "
-        words += f"{veit:.1f} by count × magnitude, which at its peak, length {top}, is {over:.3g} times the exact norm. "
+        words = f"{count(depth, skip)}, strength 0.5, {'trained' if trained else 'at the start'}: mean length of the "
+        words += f"gradient's routes {energy:.1f} by the exact split (closed form at the start {form:.1f}), {veit:.1f} "
+        words += f"by count × magnitude, which at its peak, length {top}, is {over:.3g} times the exact norm. "
         return words + f"The route around every F carries {percent(exact[0])} of the energy."

@@ -64,7 +64,7 @@ class Lesions(View):
 
     def config(self, depth, scale, **_):
         """Return the config of the stored study, with the nets of this strength."""
-        config, _ = lesions.stored(f"lesions_{depth}.npz")
+        config, *_ = lesions.stored(f"lesions_{depth}.npz")
         return results.some(config, [i for i, own in enumerate(config["scale"]) if abs(own - scale) < 1e-3])
 
     def feed(self, rows):
@@ -111,7 +111,7 @@ class Lesions(View):
         gone = "all" if len(out) == depth else f"{len(out)} ({', '.join(map(str, out))})" if out else "none"
         (plain, _), (residual, none) = ends
         words = f"{depth} layers, strength {scale:.2g} in both, {gone} taken out: residual {now[1]:.1f} %, plain "
-        words += f"{now[0]:.1f} % of the test digits right (middle of seeds, no layer out: {residual:.1f}, {plain:.1f} %)."
+        words += f"{now[0]:.1f} % of the test digits right (middle of seeds, none out: {residual:.1f}, {plain:.1f} %)."
         if plain < 20 and not here:
             words += " The plain nets have not learned: at this strength their signal dies out."
         if none > PROOF:
