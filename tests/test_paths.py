@@ -6,7 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from helpers.maths import blocks, paths
+from helpers.maths import blocks, lesions, paths
+from tests.test_blocks import typed
 
 WIDTH = 8
 
@@ -102,3 +103,23 @@ def test_energy_share_sums_to_one_over_batches():
     share = paths.energy_share(paths.by_length(np.stack([start(1), start(2)]), linear(weights(5))))
     assert share.shape == (6,)
     assert share.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("skip, scale", [(1.0, 0.5), (0.0, 1.0)])
+def test_typed_functions_are_those_of_the_house(skip, scale):
+    layers = [blocks.FeedForward(np.random.default_rng(s), width=WIDTH) for s in range(4)]
+    maps = paths.frozen([F.W for F in layers], blocks.stack(start(), layers, skip, scale))
+    route, by_length, run = (
+        typed("05_ensemble_view.ipynb", f"{part}-idea", name)
+        for part, name in (("a", "route"), ("b", "by_length"), ("c", "run"))
+    )
+    for through in paths.routes(4):
+        np.testing.assert_array_equal(
+            route(start(), maps, through, skip, scale), paths.route(start(), maps, through, skip, scale)
+        )
+    ours = paths.by_length(start(), maps, skip, scale)
+    np.testing.assert_allclose(by_length(start(), maps, skip, scale), ours, atol=1e-14)
+    for order in ([0, 1, 2, 3], [3, 1], []):
+        np.testing.assert_array_equal(
+            run(start(), layers, order, skip, scale), lesions.run(start(), layers, order, skip, scale)
+        )

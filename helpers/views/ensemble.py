@@ -73,7 +73,7 @@ class Unravelled(View):
         self.passed = [style.text(ground, 0, 0, "F", **box) for _ in range(paths.DEEPEST)]
         self.stop = style.text(ground, 0, 0, "×", fontsize=24, color=style.PLAIN)
         self.title, self.scale = style.text(ground, 16, 384, ha="left"), style.text(ground, self.ZERO + 20, 20)
-        for words, left, colour in (("around F", 16, style.IDENTITY), ("through F", 116, style.INK)):
+        for words, left, colour in (("up: around F", 16, style.IDENTITY), ("down: through F", 144, style.INK)):
             ground.plot([left, left + 16], [358, 358], color=colour, linewidth=2)
             style.text(ground, left + 22, 358, words, ha="left")
         self.images = [style.image(self.figure, (590, bottom, 92, 92)) for bottom in (262, 142, 22)]
@@ -102,8 +102,8 @@ class Unravelled(View):
         where = f"through F of layer {', '.join(map(str, path))}" if path else "around every F"
         broken = "" if skip or all(chosen) else ": without + I there is no way around a layer"
         words = f"{count(depth, skip)}, strength {scale:.1f}: {len(taken) if skip else 1} of {len(taken)} routes open. "
-        words += f"The lit route goes {where} and brings {share} of y{broken}. All routes added up differ from the forward "
-        return words + f"pass by {style.number(gap)} of its length."
+        words += f"The lit route goes {where} and brings {share} of y{broken}; all routes added up differ from "
+        return words + f"the forward pass by {style.number(gap)} of its length."
 
     def _nodes(self, level, depth):
         """Return the x of a level of the tree and the heights of its nodes, from the top down."""
@@ -162,7 +162,7 @@ class ByLength(View):
         self.ax = style.axes(self.figure, (72, 52, 628, 284), "length of a route (number of F on it)", "share, %")
         self.ax.set_autoscale_on(False)
         for axis in (self.ax.xaxis, self.ax.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+            axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         number = {"color": style.TRUTH, "linewidth": 5, "alpha": 0.5}
         weighed = {"color": style.INK, "marker": "^", "markersize": 5, "linestyle": (0, (1, 2))}
         looks = number, weighed, style.FORM_LINE, style.RESIDUAL_LINE
