@@ -167,7 +167,8 @@ class ByLength(View):
         weighed = {"color": style.INK, "marker": "^", "markersize": 5, "linestyle": (0, (1, 2))}
         looks = number, weighed, style.FORM_LINE, style.RESIDUAL_LINE
         self.lines = [self.ax.plot([], [], **look)[0] for look in looks]
-        self.guesses = self.ax.plot([], [], color=style.INK, marker="D", linestyle="none", markersize=9)[0]
+        diamond = {"marker": "D", "linestyle": "none", "markersize": 9, "zorder": 6, "clip_on": False}
+        self.guesses = self.ax.plot([], [], color=style.INK, **diamond)[0]
         ground = style.blank(self.figure)
         for place, look in enumerate(looks):
             left, height = 72 + 210 * (place // 2), 384 - 24 * (place % 2)

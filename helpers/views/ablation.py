@@ -44,7 +44,8 @@ class Lesions(View):
         big = {"markersize": 13, "markeredgecolor": style.INK, "markeredgewidth": 2, "zorder": 5, "clip_on": False}
         self.here = [self.axes[0].plot([], [], **{**look, **big})[0] for look in alone]
         self.gone = self.axes[1].add_collection(LineCollection([], colors=style.TRUTH, linewidths=5, alpha=0.4))
-        self.guesses = self.axes[0].plot([], [], color=style.INK, marker="D", linestyle="none", markersize=9)[0]
+        diamond = {"marker": "D", "linestyle": "none", "markersize": 9, "zorder": 6}
+        self.guesses = self.axes[0].plot([], [], color=style.INK, **diamond)[0]
         for ax, label in zip(self.axes, ("layers taken out", "the one layer taken out"), strict=True):
             ax.set_xlabel(label, **style.TEXT)
             ax.set(ylim=(0, 102), yticks=[0, 25, 50, 75, 100])
@@ -108,7 +109,8 @@ class Lesions(View):
             if ax.get_xlim() != (low, depth + 0.5):
                 ax.set_xlim(low, depth + 0.5)
         self.title.set_text("lines: trained here, marks: stored" if here else "stored, several seeds")
-        gone = "all" if len(out) == depth else f"{len(out)} ({', '.join(map(str, out))})" if out else "none"
+        gone = f"layer{'s' * (len(out) > 1)} {', '.join(map(str, out))}" if out else "no layer"
+        gone = "every layer" if len(out) == depth else gone
         (plain, _), (residual, none) = ends
         words = f"{depth} layers, strength {scale:.2g} in both, {gone} taken out: residual {now[1]:.1f} %, plain "
         words += f"{now[0]:.1f} % of the test digits right (middle of seeds, none out: {residual:.1f}, {plain:.1f} %)."
