@@ -78,8 +78,8 @@ class Unravelled(View):
             style.text(ground, left + 22, 358, words, ha="left")
         self.images = [style.image(self.figure, (590, bottom, 92, 92)) for bottom in (262, 142, 22)]
         self.captions = [style.text(ground, 636, height) for height in (365, 245, 125)]
-        lines = self.lit, self.bars, self.bar
-        self.moving = [*lines, *self.passed, self.stop, self.scale, *self.images, *self.captions]
+        lines, texts = (*self.tree, self.lit, self.bars, self.bar), (*self.names, self.title, self.scale)
+        self.moving = [*lines, *self.passed, self.stop, *texts, *self.images, *self.captions]
 
     def update(self, depth, skip, scale, path):
         x = store.digit(3)
@@ -191,7 +191,9 @@ class ByLength(View):
         for line in self.measured:
             line.set(**LOOKS[int(skip)])
         self.guesses.set_data(self.guess, [0] * len(self.guess))
-        limits = (-0.5, depth + 0.5), (0, max(20.0, 10 * np.ceil(11 * max(share.max() for share in shares))))
+        # Few limits, so that most moves leave the axes as they are.
+        most, tallest = (6, 8, 12, 20, 30, 42, 60), 100 * max(share.max() for share in shares)
+        limits = (-0.5, min(m for m in most if m >= depth) + 0.5), (0, min(t for t in (20, 40, 102) if t >= tallest))
         if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
             self.ax.set(xlim=limits[0], ylim=limits[1])
         self.title.set_text(count(depth, skip))
