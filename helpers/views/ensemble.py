@@ -143,7 +143,7 @@ class Unravelled(View):
         self.lit.set(color=LOOKS[int(skip)]["color"], linestyle=LOOKS[int(skip)]["linestyle"])
 
     def _show_bars(self, shares, lit, depth, colour):
-        longest = np.abs(shares).max()
+        longest = np.abs(shares).max() or 1.0
         ends, heights = self.ZERO + self.LONG * shares / longest, self._nodes(depth, depth)[1]
         bars = [[(self.ZERO, height), (end, height)] for end, height in zip(ends, heights, strict=True)]
         self.bars.set(segments=bars, linewidths=min(6, 200 / len(shares)))
