@@ -1,5 +1,9 @@
 """The batch of nets against nets one by one, the starts against their definitions, and what must stay untouched."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -133,6 +137,14 @@ def test_the_users_torch_is_left_alone():
     torch.manual_seed(5)
     nets.finish(nets.train(**SMALL))
     assert torch.equal(torch.rand(3), expected) and torch.get_num_threads() == threads and torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("given", [{"CPU_LIMIT": "1.0"}, {"CPU_LIMIT": "2.5", "OMP_NUM_THREADS": "1"}])
+def test_the_share_of_a_hub_is_honoured(given):
+    script = "from helpers.maths import nets; import torch; print(torch.get_num_threads())"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | given
+    found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert found.stdout.strip() == "1", found.stderr
 
 
 @pytest.mark.parametrize(

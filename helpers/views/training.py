@@ -75,10 +75,13 @@ class Curves(View):
                 part.set_visible(bool(nets))
             if nets:
                 band.show(columns["step"][:, 0], *results.spread(columns[column][:, nets].T), strong=index % 2 == skip)
-                rows = [row[layers] for row in last if row["skip"] == index] or columns[layers][nets]
-                line.set_data(range(1, depth + 1), np.median(rows, 0))
+                own = np.median(columns[layers][nets], 0)
+                tops.append(own.max())
+                if rows := [row[layers] for row in last if row["skip"] == index]:
+                    own = np.median(rows, 0)
+                    tops.append(own.max())
+                line.set_data(range(1, depth + 1), own)
                 line.set_alpha(1.0 if index % 2 == skip else 0.5)
-                tops.append(np.median(rows, 0).max())
         for number, line in enumerate(self.here):
             own = here[number :: len(last)] if here else []
             line.set_data([row["step"] for row in own], [row[column] for row in own])
