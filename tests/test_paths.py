@@ -9,7 +9,7 @@ import pytest
 from helpers.maths import blocks, lesions, paths
 from tests.test_blocks import typed
 
-WIDTH = 8
+WIDTH = blocks.WIDTH
 
 
 def weights(depth, seed=0, width=WIDTH):
@@ -53,13 +53,13 @@ def test_a_route_needs_a_choice_a_layer(taken):
 
 
 def test_frozen_refuses_states_of_another_depth():
-    layers = [blocks.FeedForward(np.random.default_rng(0), width=WIDTH)] * 4
+    layers = blocks.layers("feed-forward", 4)
     with pytest.raises(ValueError):
         paths.frozen(weights(3), blocks.stack(start(), layers))
 
 
 def test_the_maps_down_are_the_maps_up_transposed():
-    layers = [blocks.FeedForward(np.random.default_rng(s), width=WIDTH) for s in range(5)]
+    layers = blocks.layers("feed-forward", 5)
     W, states = [F.W for F in layers], blocks.stack(start(), layers)
     up = [F(np.eye(WIDTH)).T for F in paths.frozen(W, states)]
     down = [F(np.eye(WIDTH)).T for F in paths.frozen_back(W, states)]
@@ -77,7 +77,7 @@ def test_by_length_adds_up_the_listed_routes_of_each_length(skip, scale):
 
 
 def test_batches_go_through_side_by_side():
-    layers = [blocks.FeedForward(np.random.default_rng(s), width=WIDTH) for s in range(4)]
+    layers = blocks.layers("feed-forward", 4)
     W, batch = [F.W for F in layers], np.stack([start(s) for s in range(3)])
     together = paths.by_length(batch, paths.frozen(W, blocks.stack(batch, layers)))
     for i, x in enumerate(batch):
@@ -107,7 +107,7 @@ def test_energy_share_sums_to_one_over_batches():
 
 @pytest.mark.parametrize("skip, scale", [(1.0, 0.5), (0.0, 1.0)])
 def test_typed_functions_are_those_of_the_house(skip, scale):
-    layers = [blocks.FeedForward(np.random.default_rng(s), width=WIDTH) for s in range(4)]
+    layers = blocks.layers("feed-forward", 4)
     maps = paths.frozen([F.W for F in layers], blocks.stack(start(), layers, skip, scale))
     route, by_length, run = (
         typed("05_ensemble_view.ipynb", f"{part}-idea", name)
