@@ -41,7 +41,10 @@ def test_c12_all_routes_add_up_to_the_forward_pass(record):
                 states = run(x, W, b, skip, scale, relu)
                 maps = paths.frozen(W, states if relu else OPEN[: depth + 1])
                 ends = paths.along(paths.routes(depth), x, maps, skip, scale)
-                from_biases = paths.from_biases(b, maps, skip, scale)
+                # Each bias enters with `scale` and has the layers above it to go.
+                starts = [(scale * c, maps[k + 1 :]) for k, c in enumerate(b)]
+                above = [paths.along(paths.routes(len(rest)), c, rest, skip, scale) for c, rest in starts]
+                from_biases = np.concatenate(above)
                 assert len(ends) == 2**depth and len(from_biases) == 2**depth - 1
                 if skip == 0:
                     assert not ends[:-1].any(), "a plain stack has one route, the one through every F"

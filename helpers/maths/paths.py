@@ -2,7 +2,7 @@
 
 At every layer a route goes through F or around it (Veit et al. 2016, 1605.06431, section 3); its length is the number
 of F on it. Here F is a linear map on the last axis, v -> A v: a ReLU layer whose switches are held as one forward pass
-set them (`frozen`). The sum over all routes then is that forward pass, exactly.
+set them (`frozen`). The sum over all routes then is that forward pass, exactly; a bias starts routes of its own.
 """
 
 from itertools import product
@@ -58,15 +58,6 @@ def along(taken, start, maps, skip=1.0, scale=1.0):
     if np.ndim(taken) != 2 or np.shape(taken)[1] != len(maps):
         raise ValueError(f"taken has the shape {np.shape(taken)}; needed is one row a route, {len(maps)} wide.")
     return np.array([route(start, maps, through, skip, scale) for through in taken])
-
-
-def from_biases(biases, maps, skip=1.0, scale=1.0):
-    """Return the contributions of the 2^L - 1 routes that start at a bias: (2^L - 1, n), lowest bias first.
-
-    ``biases`` (L, n) are added inside F, so each enters with ``scale`` and has the layers above it to go.
-    """
-    above = [(scale * b, maps[layer + 1 :]) for layer, b in enumerate(biases)]
-    return np.concatenate([along(routes(len(rest)), start, rest, skip, scale) for start, rest in above])
 
 
 def by_length(start, maps, skip=1.0, scale=1.0):
