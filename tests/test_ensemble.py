@@ -35,7 +35,7 @@ def test_a_plain_stack_has_one_route_and_a_broken_one_ends_at_its_gap():
 @pytest.mark.parametrize("skip", [True, False])
 def test_a_function_typed_wrong_shows(skip):
     view = ensemble.Unravelled(idea=lambda v, layers, through, skip, scale: 0 * v)
-    assert "differ from the forward pass by 1 of its length" in view.update(depth=3, skip=skip, scale=0.5, path=())
+    assert "differ from the forward pass by 1 of it." in view.update(depth=3, skip=skip, scale=0.5, path=())
 
 
 def test_lengths_hold_the_guess_against_what_is_measured():

@@ -103,7 +103,7 @@ class Unravelled(View):
         broken = "" if skip or all(chosen) else ": without + I there is no way around a layer"
         words = f"{count(depth, skip)}, strength {scale:.1f}: {len(taken) if skip else 1} of {len(taken)} routes open. "
         words += f"The lit route goes {where} and brings {share} of y{broken}; all routes added up differ from "
-        return words + f"the forward pass by {style.number(gap)} of its length."
+        return words + f"the forward pass by {style.number(gap)} of it."
 
     def _nodes(self, level, depth):
         """Return the x of a level of the tree and the heights of its nodes, from the top down."""
