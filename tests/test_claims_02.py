@@ -77,14 +77,15 @@ def test_c6_the_typical_draw_lies_below_the_mean(record):
 @pytest.mark.claim("C7", notebook="02", part="c", reference="I, at any depth; shortcut λ: λ^L", source="exact")
 def test_c7_one_route_is_exactly_the_identity(record):
     J = 0.7 * gradients.tables(5, 6, 1).astype(float)
-    for skip in (1.0, 0.0):
+    assert np.abs(J).max(axis=(1, 2)).min() > 0.5  # no layer is silent
+    for skip in (1.0, 0.5, 0.0):
         whole = reduce(lambda right, left: left @ right, [gradients.factor(one, skip) for one in J])
         rest = np.zeros((6, 6))
         for length in range(1, 6):
             for route in itertools.combinations(J, length):
                 rest += skip ** (5 - length) * reduce(lambda right, left: left @ right, route)
-        off = np.abs(whole - rest - skip * np.eye(6)).max()
-        record(f"skip {skip:g}, depth 5: whole product minus the other 31 routes, distance from {skip:g} I", off)
+        off = np.abs(whole - rest - skip**5 * np.eye(6)).max()
+        record(f"skip {skip:g}, depth 5: whole product minus the other 31 routes, distance from {skip**5:g} I", off)
         assert off < 1e-13
     arrow, silent = np.eye(N)[0], np.zeros((1000, N, N))
     assert (gradients.log_lengths(arrow, silent) == 0).all()  # log of length 1, all the way
@@ -283,4 +284,4 @@ def test_different_digits_become_alike_without_the_skip(record):
         plain, residual = digits_alike(0, depth), digits_alike(1, depth)
         record(f"plain, depth {depth}, beside {expected}", plain)
         record(f"residual, scale 1/sqrt(depth), depth {depth}, beside 0.45", residual)
-        assert abs(plain - expected) < 0.07 and abs(residual - 0.45) < 0.07
+        assert abs(plain - expected) < (0.02 if depth >= 32 else 0.07) and abs(residual - 0.45) < 0.07

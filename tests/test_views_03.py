@@ -31,6 +31,24 @@ def test_a_net_that_overflows_is_drawn_as_far_as_it_goes():
     assert np.isfinite(view.right.get_ylim()).all()
 
 
+def test_a_small_gradient_is_told_from_none():
+    view = training.Curves()
+    view.update(**view.read("depth=110 layers=gradient"))
+    plain, residual, small = (np.median(line.get_ydata()) for line in view.lines)
+    assert view.right.get_yscale() == "log" and plain > 100 * residual > 1e4 * small
+    assert np.allclose(view.lines[2].get_ydata(), degradation.LEAST)
+    assert view.right.get_yticklabels()[0].get_text()[0] == "≤"
+    assert view.right.get_ylim()[0] < degradation.LEAST and view.right.get_ylim()[1] > max(view.lines[0].get_ydata())
+    view.update(**view.read("depth=110 layers=moved"))
+    assert view.right.get_yscale() == "linear" and set(view.lines[2].get_ydata()) == {0.0}
+
+
+def test_the_largest_gradient_stays_on_its_axis():
+    view = degradation.Degradation()
+    view.update(**view.read("variant=unscaled skip=on steps=0 beside=gradient"))
+    assert view.bands[2][1].area.get_xy()[:, 1].max() < view.axes[2].get_ylim()[1]
+
+
 def test_rows_of_another_depth_are_kept_for_it():
     view = training.Curves()
     view.feed(rows(0, 8, 90.0))

@@ -138,7 +138,7 @@ class Degradation(View):
         ax = self.axes[2]
         name = "|gradient| at layer 1 (log)" if beside == "gradient" else "mean cosine of digits"
         if ax.get_title() != name:
-            log = {"yscale": "log", "ylim": (LEAST, 1e6), "yticks": [1e-6, 1e-3, 1, 1e3]}
+            log = {"yscale": "log", "ylim": (LEAST, 1e9), "yticks": [1e-6, 1e-3, 1, 1e3, 1e6]}
             linear = {"yscale": "linear", "ylim": (-0.02, 1.02), "yticks": [0, 0.5, 1]}
             ax.set(xlim=(0, 58), xticks=[2, 20, 32, 56], **log if beside == "gradient" else linear)
             ax.set_title(name, pad=6, **style.TEXT)

@@ -124,7 +124,8 @@ class Arrow(View):
         self.mean, self.typical, self.curve = (self.ax.plot([], [], **look)[0] for look in looks)
         self.curve.set_markevery(4)
         looks = (*looks, {"color": "#d4d4d4", "linewidth": 12, "solid_capstyle": "butt"})
-        places = tuple(zip((36, 146, 262, 484), looks, ("mean", "typical", "", "8 of 10 draws"), strict=True))
+        names = "root mean square", "typical", "", "8 of 10 draws"
+        places = tuple(zip((36, 232, 344, 546), looks, names, strict=True))
         self.key = [ground.plot([x, x + 36], [376, 376], **look)[0] for x, look, _ in places][2]
         self.name = [style.text(ground, x + 46, 376, word, ha="left") for x, _, word in places][2]
         self.guesses = self.ax.plot([], [], "D", color=style.TRUTH, markersize=8, clip_on=False)[0]

@@ -8,8 +8,9 @@ from matplotlib.ticker import MaxNLocator
 from ..maths import blocks, results, store
 from . import style
 from .contract import Control, View
-from .degradation import DEPTHS, LOOKS, VARIANTS, Band, depths, name_lines
+from .degradation import DEPTHS, LEAST, LOOKS, VARIANTS, Band, depths, name_lines
 from .equation import DIGIT, SKIP, arm
+from .ladder import fit, raised
 
 
 class Curves(View):
@@ -36,7 +37,7 @@ class Curves(View):
         "a hundred and ten layers": "depth=110 skip=off",
         "how much a block writes": "depth=20 skip=on layers=share",
     }
-    NAMES = {"moved": "distance that W moved", "gradient": "|dloss/dW|", "share": "|scale F(x)| / |x|"}
+    NAMES = {"moved": "distance that W moved", "gradient": "|dloss/dW| (log)", "share": "|scale F(x)| / |x|"}
     SMALL = {"color": style.INK, "linestyle": (0, (1, 2)), "marker": "x", "markersize": 5, "linewidth": 1.5}
     fed = ()
 
@@ -88,23 +89,28 @@ class Curves(View):
                 if rows := [row[layers] for row in last if row["skip"] == index]:
                     own = np.median(rows, 0)
                     tops.append(own.max())
-                line.set_data(range(1, depth + 1), own)
+                line.set_data(range(1, depth + 1), np.maximum(own, LEAST) if layers == "gradient" else own)
                 line.set_alpha(1.0 if index % 2 == skip else 0.5)
         for number, line in enumerate(self.here):
             own = here[number :: len(last)] if here else []
             line.set_data([row["step"] for row in own], [row[column] for row in own])
-        self._fit(depth, max(filter(np.isfinite, tops)))  # a typed block may let a net overflow
+        self._fit(depth, max(filter(np.isfinite, tops)), layers == "gradient")  # a typed block may let a net overflow
         self.titles[0].set_text(f"{curve} error, band: stored seeds{', black: here' * bool(here)}")
         self.titles[1].set_text(f"{self.NAMES[layers]}, {'here' if here else 'stored'}")
         self.small.set_visible(bool(arms[2]))
         return self._words(columns[column], arms, depth, curve, last, column)
 
-    def _fit(self, depth, top):
-        """Let the axes by layer hold what is drawn; they change by factors of two, so the picture seldom jumps."""
-        top = float(2.0 ** np.ceil(np.log2(1.05 * top)))
-        limits = (0.5, depth + 0.5), (-0.02 * top, top)
-        if (self.right.get_xlim(), self.right.get_ylim()) != limits:
-            self.right.set(xlim=limits[0], ylim=limits[1])
+    def _fit(self, depth, top, log):
+        """Let the axes by layer hold what is drawn; they change by factors of 2 or 100, so the picture seldom jumps."""
+        if log != (self.right.get_yscale() == "log"):
+            self.right.set_yscale("log" if log else "linear")
+        power = max(2, 2 * int(np.ceil(np.log10(top) / 2)))
+        top = 10.0**power if log else float(2.0 ** np.ceil(np.log2(1.05 * top)))
+        if log and self.right.get_ylim()[1] != top:
+            powers = range(-4, power + 1, 2 * max(1, power // 8))
+            self.right.set_yticks([LEAST, *(10.0**p for p in powers)], ["≤" + raised(-6), *map(raised, powers)])
+            self.right.minorticks_off()
+        fit(self.right, xlim=(0.5, depth + 0.5), ylim=(LEAST / 2 if log else -0.02 * top, top))
 
     def _words(self, errors, arms, depth, curve, last, column):
         ends = [np.median(errors[-1, nets]) for nets in arms if nets]
