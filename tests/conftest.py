@@ -7,6 +7,10 @@ def test_c6_mean_gain(record):
 """
 
 import inspect
+import os
+
+# The matrices here are small: a second thread only waits for the first. Set before numpy reads it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -47,6 +51,15 @@ def pytest_collection_modifyitems(items):
 def record(request):
     """Return `record(text, number)`, which writes a measured number (or several) into the ledger."""
     return lambda text, number: request.node.user_properties.append((text, number_text(number)))
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """One server, one browser, one page for all tests of a file (no longer: other files run event loops)."""
+    from tests.lab import browser
+
+    with browser(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,19 +27,14 @@ class EveryKind(View):
     def build(self):
         ground = style.axes(self.figure, (60, 60, 600, 280), "control", "value")
         ground.set(xlim=(0, 5), ylim=(0, 7))
-        (self.line,) = ground.plot(np.arange(1, 5), np.zeros(4), **style.RESIDUAL_LINE)
+        (self.bars,) = ground.plot(np.arange(1, 5), np.zeros(4), **style.RESIDUAL_LINE)
         self.words = style.text(ground, 2.5, 6)
-        self.moving = [self.line, self.words]
+        self.moving = [self.bars, self.words]
 
     def limits(self, depth, **_):
         return {"layer": (1, depth)}
 
     def update(self, **values):
-        numbers = [values[name] for name in ("depth", "strength", "rate", "layer")]
-        self.line.set_ydata(numbers)
-        line = self.line_of_words(values)
-        self.words.set_text(line)
-        return f"It shows {line}."
-
-    def line_of_words(self, values):
-        return ", ".join(f"{control.name} {control.format(values[control.name])}" for control in self.controls)
+        self.bars.set_ydata([values[name] for name in ("depth", "strength", "rate", "layer")])
+        self.words.set_text(self.line(values))
+        return f"It shows {self.line(values)}."

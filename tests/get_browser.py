@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+NAMES += ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
 
 
 def find():
     """Return the path of a browser that is already here ($CHROMIUM, the system's, Playwright's), or None."""
-    if os.environ.get("CHROMIUM"):
-        return os.environ["CHROMIUM"]
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path:
+        return path
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as p:
-        own = p.chromium.executable_path
-    return next(filter(None, map(shutil.which, [*NAMES, MAC, own])), None)
+        return shutil.which(p.chromium.executable_path)
 
 
 def get():

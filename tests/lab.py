@@ -10,15 +10,16 @@ import time
 import urllib.request
 
 import nbformat
-from playwright.sync_api import expect
+from playwright.sync_api import expect, sync_playwright
 
+from tests.get_browser import find
 from tests.notebooks import METADATA, ROOT
 
 TOKEN = "browser-tests"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 AXE = ROOT / ".venv" / "node_modules" / "axe-core" / "axe.min.js"
-WAIT = 60_000  # milliseconds: a bound for a machine under load, not a pace
+WAIT = int(os.environ.get("W", "60000"))  # milliseconds: a bound for a machine under load, not a pace
 expect.set_options(timeout=WAIT)
 
 RUN_IN_KERNEL = """async code => {
@@ -28,6 +29,11 @@ RUN_IN_KERNEL = """async code => {
   future.onIOPub = ({content}) => { printed += content.text ?? content.evalue ?? '' };
   await future.done;
   return printed;
+}"""
+CORNER = """image => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d');
+  canvas.drawImage(image, 0, 0);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
 }"""
 RUN_AXE = """async () => {
   const found = await axe.run({include: [['.jp-Cell-outputArea']]}, {resultTypes: ['violations']});
@@ -82,6 +88,17 @@ def server(project, own):
             process.wait(30)
 
 
+@contextlib.contextmanager
+def browser(folder):
+    """Open a copy of the project, laid into `folder`, in JupyterLab in Chromium; yield the Lab."""
+    path, project, own = find(), copy_project(folder / "project"), folder / "own"
+    own.mkdir()
+    with server(project, own) as address, sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield Lab(chromium.new_page(viewport={"width": 1280, "height": 900}), address, project)
+        chromium.close()
+
+
 class Lab:
     """One page with JupyterLab in it. `problems` collects what the page and its console complain about."""
 
@@ -89,6 +106,7 @@ class Lab:
         self.page, self.address, self.project, self.problems = page, address, project, []
         page.set_default_timeout(WAIT)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", lambda dialog: dialog.accept())  # leaving a notebook that was not saved
         page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
 
     def write(self, name, *sources):
@@ -125,6 +143,16 @@ class Lab:
         self.start_cell(index)
         self.wait_cell()
 
+    def is_running(self, index):
+        """Tell whether the cell still runs."""
+        return self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").nth(index).inner_text() == "[*]:"
+
+    def restart_and_run_all(self):
+        """Do as the menu does, the dialog confirmed."""
+        self.page.evaluate("() => { window.running = jupyterapp.commands.execute('notebook:restart-run-all') }")
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        self.wait_cell()
+
     def kernel(self, code):
         """Run code in the notebook's kernel, outside of its cells; return what it printed."""
         return self.page.evaluate(RUN_IN_KERNEL, code)
@@ -156,6 +184,10 @@ class Panel:
 
     def control(self, role, name):
         return self.box.get_by_role(role, name=name, exact=True)
+
+    def corner(self):
+        """Return the red, green, blue and opacity (0 to 255) of the first pixel of the picture."""
+        return self.picture.evaluate(CORNER)
 
     def press(self, role, name, *keys):
         """Focus a control and press keys on it."""

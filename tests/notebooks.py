@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parent.parent
+README_PICTURE = ROOT / ".readme" / "start.png"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -125,10 +126,17 @@ def text(path, executed):
     return nbformat.writes(executed) + "\n"
 
 
+def readme_picture():
+    """Return the first picture of the first notebook as PNG bytes: the README shows what a visitor will see."""
+    return base64.b64decode(next(iter(pictures(read(paths()[0])).values())).data["image/png"])
+
+
 def main():
     for path in paths():
         print(path.relative_to(ROOT), flush=True)
         path.write_text(text(path, execute(path)), encoding="utf-8")
+    README_PICTURE.parent.mkdir(exist_ok=True)
+    README_PICTURE.write_bytes(readme_picture())
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ def test_c4_the_addition_needs_equal_widths(record):
     record("width of a plain block from 64 to 32", len(blocks.block(x, lambda v: narrow @ v, skip=0.0)))
     assert np.array_equal(blocks.block(x, lambda v: narrow @ v, skip=0.0), narrow @ x)
     assert np.array_equal(blocks.block(x, lambda v: 0 * v), x)
+    assert not blocks.block(x, lambda v: 0 * v, skip=0.0).any()
     assert len(blocks.stack(x, blocks.layers("attention", 8))[-1]) == 64
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.notebooks import ROOT, WIDGET, execute, paths, pictures, read, text
+from tests.notebooks import README_PICTURE, ROOT, WIDGET, execute, paths, pictures, read, readme_picture, text
 
 NAMES = [path.name for path in paths()]
 WITHOUT_TORCH = [name for name in NAMES if name[:2] in ("00", "01", "02")]
@@ -67,3 +67,16 @@ def test_prose_is_calm(name):
     for cell in notebook(name).cells:
         if cell.cell_type == "markdown":
             assert "!" not in NOT_PROSE.sub("", cell.source), cell.source
+
+
+def test_readme_shows_the_first_picture():
+    assert README_PICTURE.read_bytes() == readme_picture()
+
+
+def test_links_lead_somewhere():
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", ROOT / "data" / "README.md")}
+    for path in paths():
+        pages[path] = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    for path, prose in pages.items():
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -16,7 +16,7 @@ LOCK = getattr(Figure, "_render_lock", None) or threading.RLock()
 # one-letter shortcuts (b, m, d d) quiet while a control has the focus. ipywidgets offers no option for either.
 WIRE = (
     "const p=this.closest('.explore');if(p){p.querySelectorAll('.noUi-handle').forEach(h=>{"
-    "const w=h.closest('.jupyter-widgets'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
+    "const w=h.closest('.widget-inline-hbox'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
     "h.setAttribute('aria-label',l?l.textContent:'value');if(r)h.setAttribute('aria-valuetext',r.textContent)});"
     "p.querySelectorAll('input,select,textarea,button,[tabindex],[contenteditable]').forEach("
     "e=>e.setAttribute('data-lm-suppress-shortcuts','true'));"

@@ -1,0 +1,229 @@
+"""The pictures of notebook 03, continued: training curves, inserted layers, and whether the pair is fair."""
+
+import numpy as np
+
+from ..maths import blocks, results, store
+from . import style
+from .contract import Control, View
+from .degradation import DEPTHS, LOOKS, VARIANTS, Band, depths, name_lines
+from .equation import DIGIT, SKIP, arm
+
+
+class Curves(View):
+    """03b: training curves at one depth, stored and trained here, and what became of every layer."""
+
+    notebook, part = "03", "b"
+    controls = (
+        depths(*DEPTHS, 110),
+        SKIP,
+        Control("curve", "curve", "what is drawn over the steps", "choice", "training", options=("training", "test")),
+        Control("layers", "by layer", "how far each W moved, the norm of its gradient, or |scale F(x)| / |x|", "choice",
+                "moved", options=("moved", "gradient", "share")),
+    )
+    presets = {
+        "plain 20": "depth=20 skip=off",
+        "plain 56": "depth=56 skip=off",
+        "residual 56": "depth=56 skip=on",
+        "a hundred and ten layers": "depth=110 skip=off",
+        "how much a block writes": "depth=20 skip=on layers=share",
+    }
+    NAMES = {"moved": "distance that W moved", "gradient": "|dloss/dW|", "share": "|scale F(x)| / |x|"}
+    SMALL = {"color": style.INK, "linestyle": (0, (1, 2)), "marker": "x", "markersize": 5, "linewidth": 1.5}
+    fed = ()
+
+    def build(self):
+        ground = style.blank(self.figure)
+        left = style.axes(self.figure, (64, 56, 292, 270), "step (128 images each)", "error, %")
+        left.set(xlim=(0, 300), ylim=(-2, 100))
+        self.right = style.axes(self.figure, (440, 56, 256, 270), "layer")
+        looks = (*LOOKS, self.SMALL)
+        self.bands = [Band(left, look) for look in looks]
+        self.lines = [self.right.plot([], [], **{**look, "markersize": 3})[0] for look in looks]
+        dashes = [LOOKS[number > 2]["linestyle"] for number in range(6)]
+        self.here = [left.plot([], [], color=style.INK, linewidth=1, linestyle=dash)[0] for dash in dashes]
+        self.titles = [style.text(ground, middle, 342) for middle in (206, 568)]
+        self.small = style.text(ground, 360, 384, "crosses: plain, started too small")
+        name_lines(ground, 384)
+        bands = [part for band in self.bands for part in band.parts]
+        self.moving = [*bands, *self.lines, *self.here, *self.titles, self.small]
+
+    def config(self, depth, **_):
+        """Return the config of the stored training, with three seeds of the plain and the residual nets."""
+        config, arms, _ = self._stored(depth)
+        kept = results.some(config, [net for nets in arms[:2] for net in nets[:3]])
+        return kept | ({"block": self.idea} if self.idea else {})
+
+    def _stored(self, depth):
+        config, columns = results.stored(f"depth_{depth}.npz")
+        residual = results.arm(config, 1, VARIANTS["scaled"].scale(depth))
+        return config, (results.arm(config, 0, 1.0), residual, results.arm(config, 0, 1.0, "small")), columns
+
+    def feed(self, rows):
+        """Take rows of an experiment as they come; None forgets what came before."""
+        self.fed = [] if rows is None else [*self.fed, *rows]
+
+    def update(self, depth, skip, curve, layers):
+        _, arms, columns = self._stored(depth)
+        column = "train_error" if curve == "training" else "test_error"
+        here = [row for row in self.fed if row["depth"] == depth]
+        last = [row for row in here if row["step"] == here[-1]["step"]]
+        tops = []
+        for index, (nets, band, line) in enumerate(zip(arms, self.bands, self.lines, strict=True)):
+            for part in (*band.parts, line):
+                part.set_visible(bool(nets))
+            if nets:
+                band.show(columns["step"][:, 0], *results.spread(columns[column][:, nets].T), strong=index % 2 == skip)
+                rows = [row[layers] for row in last if row["skip"] == index] or columns[layers][nets]
+                line.set_data(range(1, depth + 1), np.median(rows, 0))
+                line.set_alpha(1.0 if index % 2 == skip else 0.5)
+                tops.append(np.median(rows, 0).max())
+        for number, line in enumerate(self.here):
+            own = here[number :: len(last)] if here else []
+            line.set_data([row["step"] for row in own], [row[column] for row in own])
+        self._fit(depth, max(tops))
+        self.titles[0].set_text(f"{curve} error, band: stored seeds{', black: here' * bool(here)}")
+        self.titles[1].set_text(f"{self.NAMES[layers]}, {'here' if here else 'stored'}")
+        self.small.set_visible(bool(arms[2]))
+        return self._words(columns[column], arms, depth, skip, curve, last, column)
+
+    def _fit(self, depth, top):
+        """Let the axes by layer hold what is drawn; they change by factors of two, so the picture seldom jumps."""
+        limits = (0.5, depth + 0.5), (0, float(2.0 ** np.ceil(np.log2(1.05 * top))))
+        if (self.right.get_xlim(), self.right.get_ylim()) != limits:
+            self.right.set(xlim=limits[0], ylim=limits[1])
+
+    def _words(self, errors, arms, depth, skip, curve, last, column):
+        ends = [np.median(errors[-1, nets]) for nets in arms if nets]
+        words = f"{depth} layers, {curve} error after 300 steps of 128 images, stored: plain {ends[0]:.1f} %, residual "
+        words += f"{ends[1]:.1f} % (scale 1/sqrt(depth))"
+        words += f", plain from a small start {ends[2]:.1f} %." if arms[2] else "."
+        if last:
+            here = [np.median([row[column] for row in last if row["skip"] == on]) for on in (0, 1)]
+            words += f" Trained here, {last[0]['step']} steps, three seeds each: "
+            words += f"plain {here[0]:.1f} %, residual {here[1]:.1f} %."
+        return words
+
+
+class Inserted(View):
+    """03c: a finished two-layer net, frozen, with layers inserted before its read-out: set by hand, and trained."""
+
+    notebook, part = "03", "c"
+    DEPTHS = (6, 18, 54)
+    controls = (
+        Control("depth", "inserted layers", "how many layers are inserted", "integer", 54, options=DEPTHS),
+        SKIP,
+        Control("weights", "weights", "of the inserted layers", "choice", "by-hand", options=("by-hand", "usual")),
+        DIGIT,
+    )
+    presets = {
+        "plain, by hand": "depth=54 skip=off weights=by-hand",
+        "plain, usual start": "depth=54 skip=off weights=usual",
+        "residual, by hand": "depth=54 skip=on weights=by-hand",
+        "residual, usual start": "depth=54 skip=on weights=usual",
+    }
+    standard = staticmethod(results.by_hand)
+
+    def build(self):
+        ground = style.blank(self.figure)
+        left = style.axes(self.figure, (56, 56, 270, 270), "inserted layers (log scale)", "training error, %")
+        left.set(xscale="log", xlim=(4.5, 72), ylim=(-1.5, 50))
+        left.set_xticks(self.DEPTHS, map(str, self.DEPTHS))
+        left.minorticks_off()
+        self.dots = [left.plot([], [], **{**look, "linestyle": "none", "markersize": 7})[0] for look in LOOKS]
+        for on, look in enumerate(LOOKS):
+            style.text(left, 5, 46 - 4 * on, f"{arm(on)}, trained, 5 seeds", color=look["color"], ha="left")
+        self.cursor = left.axvline(0, color=style.TRUTH, linewidth=1, zorder=0)
+        self.right = style.axes(self.figure, (400, 56, 296, 270), "class", "score")
+        self.right.set(xlim=(-0.7, 9.7), xticks=range(10))
+        self.right.axhline(0, color="#d0d0d0", linewidth=1)
+        self.before = self.right.plot([], [], color=style.TRUTH, linestyle="none", marker="_", markersize=18, mew=3)[0]
+        self.after = self.right.plot([], [], color=style.INK, linestyle="none", marker="x", markersize=9, mew=2)[0]
+        self.title = style.text(ground, 548, 342)
+        style.text(ground, 190, 342, "trained for 300 steps of 128 images")
+        style.text(ground, 360, 384, "grey bars: scores of the finished net; black crosses: with the layers inserted")
+        self.moving = [*self.dots, self.cursor, self.before, self.after, self.title]
+
+    def update(self, depth, skip, weights, digit):
+        data = store.digits()
+        scale = 1.0 if weights == "by-hand" or not skip else depth**-0.5
+        if weights == "by-hand":
+            layers = [self.idea(blocks.WIDTH, skip)] * depth
+        else:
+            layers = np.random.default_rng(0).normal(0, np.sqrt(2 / blocks.WIDTH), (depth, blocks.WIDTH, blocks.WIDTH))
+        before = results.inserted(data.x_test, [], 0)
+        after = results.inserted(data.x_test, layers, float(skip), scale)
+        which = int(np.argmax(data.y_test == digit))
+        for marks, scores in ((self.before, before), (self.after, after)):
+            marks.set_data(range(10), scores[which])
+        errors = self._trained()
+        for on, dots in enumerate(self.dots):
+            dots.set_data(np.repeat(self.DEPTHS, 5) * (0.96, 1.04)[on], errors[on].ravel())
+        self.cursor.set_xdata([depth, depth])
+        self._fit(max(np.abs(before[which]).max(), np.abs(after[which]).max()))
+        change = np.abs(after - before).max()
+        how = "set by hand" if weights == "by-hand" else "from the usual start, untrained"
+        self.title.set_text(f"scores of a {digit}; layers {how}")
+        plain, residual = (row[self.DEPTHS.index(depth)] for row in errors)
+        wrong = [(scores.argmax(1) != data.y_test).mean() for scores in (before, after)]
+        words = f"{depth} {arm(skip)} layers inserted, {how}: on 360 test images the largest change of a score is "
+        words += f"{style.number(change)}, {wrong[1]:.1%} are wrong ({wrong[0]:.1%} before). "
+        words += f"Trained from the usual start, training error: plain {plain.min():.1f} to {plain.max():.1f} %, "
+        return words + f"residual (scale 1/sqrt(inserted)) {residual.min():.1f} to {residual.max():.1f} %."
+
+    def _trained(self):
+        """Return the training errors (2, depths, seeds) at the end, plain and residual."""
+        found = []
+        for depth in self.DEPTHS:
+            config, columns = results.stored(f"inserted_{depth}.npz")
+            arms = results.arm(config, 0, 1.0), results.arm(config, 1, depth**-0.5)
+            found.append([columns["train_error"][-1, nets] for nets in arms])
+        return np.swapaxes(found, 0, 1)
+
+    def _fit(self, top):
+        top = float(2.0 ** np.ceil(np.log2(1.05 * top)))
+        if self.right.get_ylim() != (-top, top):
+            self.right.set_ylim(-top, top)
+
+
+class Fairness(View):
+    """03 deeper: would another learning rate, another start or more patience have done it? Depth 56."""
+
+    notebook, part = "03", "d"
+    RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+    STARTS = {"plain, He": (0, 1.0, "he"), "plain, orthogonal": (0, 1.0, "orthogonal"),
+              "plain, looks-linear": (0, 1.0, "looks-linear"), "residual, He": (1, 56**-0.5, "he")}
+    controls = (
+        Control("steps", "training steps", "of 128 images each", "integer", 300, options=(*range(100, 1501, 100),)),
+        Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
+    )
+    presets = {"the usual budget": "steps=300 error=training", "five times the patience": "steps=1500 error=training",
+               "new images": "steps=1500 error=test"}
+
+    def build(self):
+        ax = style.axes(self.figure, (170, 64, 530, 270), "learning rate of Adam")
+        ax.set_xticks(range(4), [f"{rate:g}" for rate in self.RATES])
+        ax.set_yticks(range(4), self.STARTS)
+        self.map = ax.imshow(np.zeros((4, 4)), cmap="Greys", vmin=0, vmax=90, aspect="auto")
+        self.cells = [[style.text(ax, column, row) for column in range(4)] for row in range(4)]
+        self.title = style.text(style.blank(self.figure), 360, 366)
+        self.moving = [self.map, self.title, *(cell for row in self.cells for cell in row)]
+
+    def update(self, steps, error):
+        column = "train_error" if error == "training" else "test_error"
+        found = np.array([self._errors(rate, steps, column) for rate in self.RATES]).swapaxes(0, 1)
+        middle = np.median(found, -1)
+        self.map.set_data(middle)
+        for place in np.ndindex(4, 4):
+            low, high = found[place].min(), found[place].max()
+            cell = self.cells[place[0]][place[1]]
+            cell.set_text(f"{middle[place]:.1f} %\n{low:.1f} to {high:.1f}")
+            cell.set_color("white" if middle[place] > 45 else style.INK)
+        self.title.set_text(f"{error} error, depth 56, {steps} steps of 128 images: middle of 3 seeds and range")
+        words = f"After {steps} steps the best learning rate gives a {error} error of "
+        best = zip(self.STARTS, middle.min(1), middle.argmin(1), strict=True)
+        return words + "; ".join(f"{name}: {low:.1f} % at {self.RATES[at]:g}" for name, low, at in best) + "."
+
+    def _errors(self, rate, steps, column):
+        config, columns = results.stored(f"rate_{rate:g}.npz")
+        when = list(columns["step"][:, 0]).index(steps)
+        return [columns[column][when, results.arm(config, *start)] for start in self.STARTS.values()]
