@@ -112,7 +112,9 @@ class Lab:
     def write(self, name, *sources):
         """Put a notebook with these code cells into the copy of the project."""
         cells = [nbformat.v4.new_code_cell(source, id=f"cell-{index}") for index, source in enumerate(sources)]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), self.project / "notebooks" / name)
+        path = self.project / "notebooks" / name
+        path.parent.mkdir(exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), path)
 
     def open(self, name):
         """Open a notebook of the project, alone, and wait for its kernel."""
@@ -195,17 +197,14 @@ class Panel:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def setting(self):
-        return self.control("textbox", "setting").input_value()
-
     def type_setting(self, line):
         """Replace the setting line and press Enter."""
         self.control("textbox", "setting").fill(line)
         self.page.keyboard.press("Enter")
 
-    def shows(self, line):
-        """Wait until the setting line contains `line`, and the picture belongs to the readout."""
-        expect(self.control("textbox", "setting")).to_have_value(line)
+    def shows(self, words):
+        """Wait until the readout contains `words` and the picture, whose alt text it is, is there."""
+        expect(self.readout).to_contain_text(words)
         expect(self.readout).to_have_text(self.picture.get_attribute("alt"))
 
     @contextlib.contextmanager

@@ -89,6 +89,12 @@ def test_reset(panel):
     panel.shows(START)
 
 
+def test_setting_can_be_copied(panel):
+    with panel.new_picture():
+        panel.press("slider", "depth", "End")
+    expect(panel.control("textbox", "setting")).to_have_value(START.replace("depth=3", "depth=6"))
+
+
 def test_pasted_setting_moves_the_controls(panel):
     with panel.new_picture():
         panel.type_setting("depth=6 skip=off layer=5")
@@ -126,9 +132,7 @@ def test_dragging_while_a_cell_runs(lab, panel):
         (lab.project / "notebooks" / "go-on").touch()
         lab.wait_cell()
     expect(panel.control("slider", "depth")).to_have_attribute("aria-valuenow", "6.0")
-    expect(panel.control("textbox", "setting")).to_have_value(
-        START.replace("depth=3", "depth=6").replace("layers=1,2", "layers=1")
-    )
+    panel.shows(START.replace("depth=3", "depth=6"))
 
 
 @pytest.mark.parametrize("role, name", ONE_OF_EACH)
@@ -152,7 +156,8 @@ def test_same_cell_twenty_times(lab, panel):
     more_widgets, more_objects, more_resident = held()
     assert more_widgets == widgets
     assert more_objects - objects < 1000  # a panel is many thousands
-    assert more_resident - resident < 20_000_000  # bytes; twenty leaked panels would be seventy million
+    # Bytes. Twenty leaked panels would be seventy million; OpenBLAS may take a buffer of thirty-two million, once.
+    assert more_resident - resident < 50_000_000
     expect(lab.page.locator(".explore")).to_have_count(1)
 
 

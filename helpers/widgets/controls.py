@@ -7,6 +7,11 @@ import ipywidgets as w
 WIDE = {"description_width": "initial"}  # labels are never cut
 
 
+def place(width="auto"):
+    """Return the layout of one control, with room to its right so that labels are not taken for the neighbour's."""
+    return w.Layout(width=width, margin="2px 24px 2px 2px")
+
+
 def make(control, continuous=True):
     """Return the hand for ``control`` (kinds: see the contract of the view)."""
     if control.kind == "switches":
@@ -23,7 +28,11 @@ class Single:
 
     def __init__(self, control, continuous=True):
         self.control = control
-        common = {"description": control.label, "style": WIDE, "layout": w.Layout(width="340px")}
+        common = {
+            "description": control.label,
+            "style": WIDE,
+            "layout": place("auto" if control.kind in ("switch", "choice") else "330px"),
+        }
         if control.kind == "integer":
             made = w.IntSlider(
                 control.default, control.low, control.high, control.step or 1, continuous_update=continuous, **common
@@ -41,10 +50,8 @@ class Single:
             )
         elif control.kind == "switch":
             made = w.Checkbox(control.default, indent=False, **common)
-            made.layout.width = "auto"
         else:
             made = w.Dropdown(options=control.options, value=control.default, **common)
-            made.layout.width = "auto"
         self.widget = explain(made, control.help)
 
     @property
@@ -79,7 +86,7 @@ class Stops(Single):
                 value=self._nearest(control.default),
                 style=WIDE,
                 description=control.label,
-                layout=w.Layout(width="340px"),
+                layout=place("330px"),
                 continuous_update=continuous,
             ),
             control.help,
