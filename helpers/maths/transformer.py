@@ -49,9 +49,9 @@ class FeedForward(nn.Module):
 
     name = "feed-forward"
 
-    def __init__(self, draw, width, hidden, gain):
+    def __init__(self, draw, width, hidden, inner, gain):
         super().__init__()
-        self.reads, self.writes = Linear(draw, width, hidden), Linear(draw, hidden, width, gain)
+        self.reads, self.writes = Linear(draw, width, hidden, inner), Linear(draw, hidden, width, gain)
 
     def forward(self, x):
         return self.writes(self.reads(x).relu())
@@ -97,13 +97,14 @@ class Transformer(nn.Module):
     """Digit Transformers of ``blocks`` blocks each, one a seed, side by side.
 
     ``order`` wraps every sublayer. ``skip``, ``scale`` and ``seed`` have one entry a net, or one for all. ``norm`` is
-    "layer" or "rms"; ``gain`` multiplies the matrices that write into the stream at the start (GPT-2: 1/sqrt(2 N)),
-    ``start`` is the spread of class token and positions. A norm stands before the read-out unless the order ends on one.
+    "layer" or "rms". At the start a matrix has entries N(0, g² / inputs), g being ``gain`` for those that write into the
+    stream (GPT-2: 1/sqrt(2 N)), ``inner`` for the first of the feed-forward, ``out`` for the read-out, else 1; ``start``
+    is the spread of class token and positions. A norm stands before the read-out unless the order ends on one.
     Raises ValueError for an unknown norm, an order that cannot be run, or heads that do not divide the width.
     """
 
     def __init__(self, order=orders.PRE_LN, blocks=6, skip=1.0, scale=1.0, seed=0, *, norm="layer", gain=1.0,
-                 width=48, heads=4, hidden=192, start=0.3):
+                 inner=1.0, out=1.0, width=48, heads=4, hidden=192, start=0.3):
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f"norm is {norm!r}; allowed are {', '.join(NORMS)}.")
@@ -127,9 +128,9 @@ class Transformer(nn.Module):
         self.places = nn.Parameter(start * draw(1, 1 + PATCHES, width))
         self.layers = nn.ModuleList()
         for _ in range(blocks):
-            self.layers += [wrap(Attention(draw, width, heads, gain)), wrap(FeedForward(draw, width, hidden, gain))]
+            self.layers += [wrap(Attention(draw, width, heads, gain)), wrap(FeedForward(draw, width, hidden, inner, gain))]
         self.final = nn.Identity() if self.order[-1:] == ("norm",) else NORMS[norm](nets, width)
-        self.unembed = Linear(draw, width, CLASSES, 0.5)
+        self.unembed = Linear(draw, width, CLASSES, out)
 
     def additions(self):
         """Return how many additions of a copy stand in one forward pass, counted from the modules."""
