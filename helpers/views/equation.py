@@ -30,42 +30,38 @@ class Stack(View):
         "plain block": "depth=1 skip=off scale=1",
         "nothing learned, residual": "depth=4 skip=on scale=0",
         "nothing learned, plain": "depth=4 skip=off scale=0",
-        "eight residual blocks": "depth=8 skip=on scale=0.3",
-        "eight plain blocks": "depth=8 skip=off scale=0.3",
+        "eight residual blocks": "depth=8 skip=on scale=0.15",
+        "eight plain blocks": "depth=8 skip=off scale=0.15",
     }
     standard = staticmethod(blocks.block)
-    PIXELS = (27, 36)  # row 4, column 4 and row 5, column 5
+    PIXELS = (29, 36)  # row 4, column 6 and row 5, column 5: ink and paper of the 3
 
     def build(self):
         ground = style.blank(self.figure)
         self.diagram = style.BlockDiagram(ground, 92, 30, 340)
         self.pictures = [style.image(self.figure, (left, 226, 132, 132)) for left in (196, 372, 548)]
-        self.titles = [style.text(ground, left + 66, 374) for left in (196, 372, 548)]
+        for left, words in zip((262, 438, 614), ("", "scale · F(x)", "y"), strict=True):
+            style.text(ground, left, 374, words)
+        self.kept_title = style.text(ground, 262, 374)
         self.plus = style.text(ground, 350, 292, "+", fontsize=20)
         style.text(ground, 526, 292, "=", fontsize=20)
-        self.grey = style.text(ground, 438, 208)
-        plane = style.axes(self.figure, (196, 34, 150, 150), "pixel 28", "pixel 37")
+        self.grey = style.shades(ground, 438, 208)
+        plane = style.axes(self.figure, (196, 34, 150, 150), "pixel 30", "pixel 37")
         plane.set(xlim=(-1, 1), ylim=(-1, 1), xticks=[], yticks=[])
         plane.axhline(0, color="#d0d0d0", linewidth=1, zorder=0)
         plane.axvline(0, color="#d0d0d0", linewidth=1, zorder=0)
         self.trail = plane.plot([], [], color=style.TRUTH, marker=".", linewidth=1)[0]
         colours = (style.IDENTITY, style.TRUTH, style.INK)
         self.arrows = [style.arrow(plane, colour, zorder=3 + k) for k, colour in enumerate(colours)]
-        self.lengths = [style.text(ground, 372, height, ha="left") for height in (152, 124, 96)]
         for height, colour in zip((152, 124, 96), colours, strict=True):
-            ground.plot([356, 366], [height, height], color=colour, linewidth=4)
-        self.check = style.text(ground, 356, 56, ha="left")
-        self.moving = [
-            *self.diagram.moving,
-            *self.pictures,
-            *self.titles,
-            self.plus,
-            self.grey,
-            self.trail,
-            *self.arrows,
-            *self.lengths,
-            self.check,
-        ]
+            ground.plot([372, 382], [height, height], color=colour, linewidth=4)
+        self.kept = style.text(ground, 390, 152, ha="left")
+        style.text(ground, 390, 124, "scale · F(x), what is written", ha="left")
+        style.text(ground, 390, 96, "y, what leaves", ha="left")
+        style.text(ground, 640, 180, "length", ha="left")
+        self.lengths = [style.text(ground, 640, height, ha="left") for height in (152, 124, 96)]
+        moving = (*self.pictures, self.grey, self.trail, *self.arrows, *self.lengths)
+        self.moving = [*self.diagram.moving, *moving]
 
     def update(self, digit, F, depth, skip, scale):
         layers = blocks.layers(F, depth)
@@ -74,29 +70,22 @@ class Stack(View):
             states.append(self.idea(states[-1], layer, float(skip), scale))
         x, y = states[-2:]
         write = scale * layers[-1](x)
-        self._show_pictures(x, write, y, depth, skip)
+        self._show_pictures(x, write, y, skip)
         self._show_arrows(states, write, skip)
         self.diagram.show(F, float(skip), scale)
         norms = [np.linalg.norm(v) for v in (x, write, y)]
-        for line, name, norm in zip(
-            self.lengths,
-            ("x, the copy that is kept" if skip else "x, not kept", "F(x), what the layer writes", "y, what leaves"),
-            norms,
-            strict=True,
-        ):
-            line.set_text(f"{name}: length {style.number(norm)}")
+        self.kept_title.set_text("x" if skip else "x, not kept")
+        self.kept.set_text("x, the copy that is kept" if skip else "x, not kept")
+        for line, norm in zip(self.lengths, norms, strict=True):
+            line.set_text(style.number(norm))
         return self._readout(states, norms, F, depth, skip, scale)
 
-    def _show_pictures(self, x, write, y, depth, skip):
+    def _show_pictures(self, x, write, y, skip):
         top = max(np.abs(v).max() for v in (x, write, y))
         for picture, values in zip(self.pictures, (x, write, y), strict=True):
             style.paint(picture, values, top)
-        self.pictures[0].set_alpha(1.0 if skip else 0.25)
         self.plus.set_visible(bool(skip))
-        where = "" if depth == 1 else f", block {depth}"
-        for title, words in zip(self.titles, (f"x{where}", "F(x)", f"y{where}"), strict=True):
-            title.set_text(words)
-        self.grey.set_text(f"white −{top:.2g}, grey 0, black +{top:.2g}")
+        self.grey.set_text(style.number(top))
 
     def _show_arrows(self, states, write, skip):
         x, w, y = (v[list(self.PIXELS)] for v in (states[-2], write, states[-1]))
@@ -111,12 +100,12 @@ class Stack(View):
     def _readout(self, states, norms, F, depth, skip, scale):
         y = states[-1]
         blocks_named = f"{depth} {arm(skip)} {F} block{'s' * (depth > 1)}, strength {scale:.2g}"
-        digit, kept = states[0], "nothing: it is zero everywhere"
+        digit, kept = states[0], "what leaves is zero everywhere"
         if norms[2] > 0:
             cosine = digit @ y / np.linalg.norm(digit) / norms[2]
-            kept = f"length {style.number(norms[2])} and cosine {cosine:.2f} with the digit"
-        lengths = f"reads |x| = {style.number(norms[0])}, writes |F(x)| = {style.number(norms[1])}"
-        return f"{blocks_named}: the last one {lengths}; what leaves has {kept}."
+            kept = f"what leaves has length {style.number(norms[2])} and cosine {cosine:.2f} with the digit"
+        lengths = f"reads |x| = {style.number(norms[0])}, writes |scale · F(x)| = {style.number(norms[1])}"
+        return f"{blocks_named}: the last one {lengths}; {kept}."
 
 
 class Target(View):
@@ -141,7 +130,9 @@ class Target(View):
     def build(self):
         ground = style.blank(self.figure)
         self.pictures = [style.image(self.figure, (20, bottom, 96, 96)) for bottom in (292, 158, 24)]
-        self.names = [style.text(ground, 130, bottom + 48, ha="left") for bottom in (292, 158, 24)]
+        style.text(ground, 130, 340, "x, what the layer reads", ha="left")
+        style.text(ground, 130, 206, "target", ha="left")
+        self.learns = style.text(ground, 130, 72, ha="left")
         ax = style.axes(
             self.figure, (410, 56, 280, 290), "δ (share of x that must change)", "loss, log scale (|x|² is 1)"
         )
@@ -156,8 +147,8 @@ class Target(View):
         ]
         self.labels = [style.text(ax, 1, 1, color=look["color"], weight="bold") for look in looks]
         self.guesses = ax.plot([], [], color=style.TRUTH, marker="D", linestyle="none", markersize=8)[0]
-        style.text(ground, 550, 376, "dashed: closed form; marks: measured")
-        self.moving = [*self.pictures, *self.names, *self.curves, *self.dots, *self.labels, self.guesses]
+        style.text(ground, 550, 376, "dashed: the formulas; marks: measured")
+        self.moving = [*self.pictures, *self.curves, *self.dots, *self.labels, self.guesses]
 
     def truth(self, delta, **_):
         """How many times larger the plain layer's starting loss is: ((1 - δ) / δ)²."""
@@ -167,16 +158,18 @@ class Target(View):
         x = store.digit(digit)
         target = (1 - delta) * x
         write = self.idea(target, x, float(skip))
-        self._show(x, target, write, delta, skip)
+        self._show(x, target, write, skip)
         measured = [descent.descend(delta, on, steps) for on in (1.0, 0.0)]
         for curve, on in zip(self.curves, (1.0, 0.0), strict=True):
             curve.set_ydata(descent.descend_form(self.grid, on, steps))
         for dot, label, loss, name in zip(self.dots, self.labels, measured, ("residual", "plain"), strict=True):
             shown = float(np.clip(loss, 1.2e-4, 8))
             dot.set_data([delta], [shown])
-            left = delta > 1.2
+            left = delta > 0.9
             label.set(position=(delta - 0.08 if left else delta + 0.08, shown), ha="right" if left else "left")
-            label.set_text(name if loss >= 1e-4 else f"{name}, below the axis")
+            label.set_text(name if loss >= 1e-4 else f"{name}: below")
+            above = loss < 1e-4 or loss > min(measured) or name == "plain"
+            label.set_verticalalignment("bottom" if above else "top")
         self.guesses.set_data(
             [delta] * len(self.guess), [float(np.clip(g * measured[0], 1e-4, 10)) for g in self.guess]
         )
@@ -194,14 +187,11 @@ class Target(View):
             f" Your guess (grey diamond): plain starts {guesses} times higher; it is {style.number(self.truth(delta))}."
         )
 
-    def _show(self, x, target, write, delta, skip):
-        top = max(np.abs(x).max(), np.abs(write).max())
+    def _show(self, x, target, write, skip):
+        top = np.abs(x).max()  # one shade for one number, whatever δ is
         for picture, values in zip(self.pictures, (x, target, write), strict=True):
             style.paint(picture, values, top)
-        learns = "target − x" if skip else "the whole target"
-        words = ("x, what the layer reads", f"target: {style.number(1 - delta)} x", f"what F must learn:\n{learns}")
-        for name, line in zip(self.names, words, strict=True):
-            name.set_text(line)
+        self.learns.set_text(f"what F must learn:\n{'target − x' if skip else 'the whole target'}")
 
 
 class Derivative(View):
@@ -218,8 +208,8 @@ class Derivative(View):
     presets = {
         "residual": "F=feed-forward skip=on scale=1",
         "plain": "F=feed-forward skip=off scale=1",
-        "F = -x: the derivative is exactly zero": "F=minus-x skip=on scale=1",
-        "F = 0: only + I is left": "F=feed-forward skip=on scale=0",
+        "F = −x": "F=minus-x skip=on scale=1",
+        "F = 0": "F=feed-forward skip=on scale=0",
         "tokens read one another": "F=attention skip=on scale=1",
     }
     standard = staticmethod(gradients.nudge)
@@ -238,8 +228,8 @@ class Derivative(View):
         ]
         self.plus = style.text(ground, 235, 270, "+", fontsize=20)
         style.text(ground, 475, 270, "=", fontsize=20)
-        self.words = style.text(ground, 360, 20)
-        self.moving = [*self.tables, *self.columns, *self.marks, self.copy, self.plus, self.words]
+        self.grey = style.shades(ground, 360, 20)
+        self.moving = [*self.tables, *self.columns, *self.marks, self.grey]
 
     def _measure(self, digit, F, skip, scale, **_):
         x, layer = store.digit(digit), blocks.layers(F, 1)[0]
@@ -251,7 +241,8 @@ class Derivative(View):
     def update(self, **values):
         write, copy, whole, exact = self._measure(**values)
         column = values["pixel"] - 1
-        top = max(np.abs(write).max(), np.abs(whole).max()) or 1.0
+        # The same shades with the copy and without, so that only the diagonal changes.
+        top = max(np.abs(write).max(), np.abs(write + np.eye(len(write))).max())
         self.plus.set_visible(bool(values["skip"]))
         self.copy.set_text("I, from the copy" if values["skip"] else "0, no copy")
         for table, picture, mark, matrix in zip(
@@ -260,10 +251,12 @@ class Derivative(View):
             style.paint(table, matrix, top)
             style.paint(picture, matrix[:, column], top)
             mark.set_xdata([column, column])
-        self.words.set_text(f"white −{top:.2g}, grey 0, black +{top:.2g}")
+        self.grey.set_text(style.number(top))
         moved, error = np.linalg.norm(whole[:, column]), np.abs(whole - exact).max()
         name = "dF/dx + I" if values["skip"] else "dF/dx"
-        words = f"{values['F']}, {arm(values['skip'])}: nudge pixel {values['pixel']} by one unit and y moves by "
-        words += f"{style.number(moved)}. "
+        words = (
+            f"{values['F']}, {arm(values['skip'])}: nudge pixel {values['pixel']} and y moves {style.number(moved)} "
+        )
+        words += "times as far. "
         words += f"The nudged table and the exact {name} differ by {style.number(error)} at most."
         return words

@@ -35,8 +35,7 @@ class Towers(View):
         "layers that do nothing": "depth=8 skip=on scale=0",
     }
     standard = staticmethod(blocks.block)
-    LEVELS = 5
-    HEIGHTS = np.linspace(40, 304, LEVELS)
+    HEIGHTS = (44, 132, 220, 308)
 
     def build(self):
         ground = style.blank(self.figure)
@@ -45,31 +44,33 @@ class Towers(View):
         ground.plot([378, 378], [20, 380], color="#d0d0d0", linewidth=1)
         style.text(ground, 84, 388, "plain: y = F(x)", color=style.PLAIN, weight="bold", ha="left")
         self.name = style.text(ground, 420, 388, weight="bold", ha="left")
-        self.moving = [
-            self.name,
-            *self.floors,
-            *(piece for tower in self.towers for group in tower.values() for piece in group),
+        towers = [
+            piece
+            for tower in self.towers
+            for name in ("pictures", "lengths", "arrows", "returns")
+            for piece in tower[name]
         ]
+        self.moving = [*self.floors, *towers]
 
     def _tower(self, ground, left, line):
         tower = {"pictures": [], "lengths": [], "arrows": [], "returns": [], "climbs": []}
         for height in self.HEIGHTS:
-            tower["pictures"].append(style.image(self.figure, (left, height - 26, 52, 52)))
-            tower["lengths"].append(style.text(ground, left + 60, height, ha="left"))
-            tower["returns"].append(style.text(ground, left + 178, height, ha="left"))
+            tower["pictures"].append(style.image(self.figure, (left, height - 32, 64, 64)))
+            tower["lengths"].append(style.text(ground, left + 72, height, ha="left"))
+            tower["returns"].append(style.text(ground, left + 190, height, ha="left"))
         for low, high in zip(self.HEIGHTS, self.HEIGHTS[1:], strict=False):
             tower["arrows"].append(style.arrow(ground, line["color"], linestyle=line["linestyle"]))
-            tower["arrows"][-1].set_positions((left + 164, high - 6), (left + 164, low + 6))
+            tower["arrows"][-1].set_positions((left + 176, high - 8), (left + 176, low + 8))
             tower["climbs"].append(style.arrow(ground, style.INK, linewidth=1, mutation_scale=9))
-            tower["climbs"][-1].set_positions((left + 26, low + 28), (left + 26, high - 27))
-        style.text(ground, left, 350, "digit up, length", ha="left")
-        style.text(ground, left + 140, 350, "arrow back, length", ha="left")
+            tower["climbs"][-1].set_positions((left + 32, low + 34), (left + 32, high - 33))
+        style.text(ground, left, 358, "digit up, length", ha="left")
+        style.text(ground, left + 150, 358, "arrow back, length", ha="left")
         return tower
 
     def update(self, digit, depth, skip, scale):
         layers = blocks.layers("feed-forward", depth)
         x = store.digit(digit)
-        floors = sorted(set(np.linspace(0, depth, self.LEVELS).round().astype(int)))
+        floors = sorted(set(np.linspace(0, depth, len(self.HEIGHTS)).round().astype(int)))
         ends = []
         for tower, on in zip(self.towers, (0.0, float(skip)), strict=True):
             states = [x]
@@ -78,10 +79,12 @@ class Towers(View):
             arrows = gradients.send_back(x / np.linalg.norm(x), states, layers, on, scale)
             self._fill(tower, floors, states, arrows)
             ends += [np.linalg.norm(states[-1]) / np.linalg.norm(x), np.linalg.norm(arrows[0])]
-        for label, floor in zip(self.floors, (*floors, *[None] * self.LEVELS), strict=False):
+        for label, floor in zip(self.floors, (*floors, *[None] * 3), strict=False):
             label.set_text("" if floor is None else f"after {floor}" if floor else "digit")
         colour, dash = (style.RESIDUAL, "-") if skip else (style.PLAIN, style.PLAIN_LINE["linestyle"])
-        self.name.set(text="with + I: y = x + F(x)" if skip else "+ I switched off: y = F(x)", color=colour)
+        title = "with + I: y = x + F(x)" if skip else "+ I switched off: y = F(x)"
+        if self.name.get_text() != title:
+            self.name.set(text=title, color=colour)
         for piece in self.towers[1]["arrows"]:
             piece.set(color=colour, linestyle=dash)
         up, back, other_up, other_back = map(style.number, ends)
@@ -93,7 +96,7 @@ class Towers(View):
 
     def _fill(self, tower, floors, states, arrows):
         top = np.abs(states[0]).max()
-        for level in range(self.LEVELS):
+        for level in range(len(self.HEIGHTS)):
             shown = level < len(floors)
             state, arrow = (states[floors[level]], arrows[floors[level]]) if shown else (states[0], arrows[0])
             tower["pictures"][level].axes.set_visible(shown)

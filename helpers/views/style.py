@@ -22,9 +22,10 @@ def number(value):
     """Return ``value`` in two or three digits as a reader would write it: 0.25, 1,400, 8.6×10⁴, 2×10⁻¹⁶."""
     value = value + 0.0  # no minus before zero
     if value == 0 or 0.001 <= abs(value) < 10_000:
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        words = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return words.replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
-    return f"{float(digits):g}×10{str(int(power)).translate(_RAISED)}"
+    return f"{float(digits):g}".replace("-", "−") + f"×10{str(int(power)).translate(_RAISED)}"
 
 
 def classroom(scale=1.5):
@@ -105,6 +106,12 @@ def paint(picture, values, top):
     picture.set_data(np.reshape(values, picture.get_size()) / (top or 1))
 
 
+def shades(ax, x, y):
+    """Say around (x, y) what the greys mean; return the text that takes the number behind black and white."""
+    text(ax, x + 130, y, "white negative, grey 0, black positive, full at ±", ha="right")
+    return text(ax, x + 132, y, ha="left")
+
+
 def arrow(ax, color, **changes):
     """Add an arrow and return it; ``set_positions((x, y), (x, y))`` moves it."""
     made = FancyArrowPatch(
@@ -156,24 +163,12 @@ class BlockDiagram:
         self.shortcut = ax.plot([x, side, side, x - 12], [low, low, plus, plus], color=IDENTITY, linewidth=3)[0]
         self.circle = ax.add_patch(Circle((x, plus), 12, facecolor="white", edgecolor=IDENTITY, linewidth=2))
         self.sign = text(ax, x, plus, "+", fontsize=14)
-        self.times = text(ax, x + 8, mid + 30, ha="left")
         self.skip_label = text(
             ax, side, mid + 62, color=INK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}
         )
         text(ax, x, bottom + 8, "x")
         self.joined = [up[1], up[2], self.shortcut, self.circle, self.sign, self.skip_label]
-        self.moving = [
-            self.name,
-            self.output,
-            up[0],
-            self.through,
-            *self.joined[:2],
-            self.shortcut,
-            self.circle,
-            self.sign,
-            self.times,
-            self.skip_label,
-        ]
+        self.moving = [self.output]  # the rest changes with a switch or a choice only, and then all is drawn anew
 
     def show(self, name, skip, scale):
         """Draw the block that computes skip · x + scale · F(x)."""
@@ -181,7 +176,6 @@ class BlockDiagram:
             piece.set_visible(bool(skip))
         self.through.set_visible(not skip)
         self.name.set_text(name)
-        self.times.set_text("" if scale == 1 else f"× {scale:.2g}")
         self.skip_label.set_text("× 1" if skip == 1 else f"× {skip:.2g}")
         write = "F(x)" if scale == 1 else f"{scale:.2g} F(x)"
         self.output.set_text(
