@@ -76,7 +76,7 @@ def test_every_sequence_runs_piece_by_piece_or_says_why_not():
 
 
 REASONS = {
-    "": "no sublayer", "cn+": "no sublayer", "s": "plain layer", "cs": "never used", "s+": "no copy", "s+c": "before copy",
+    "": "no sublayer", "cn+": "no sublayer", "s": "plain layer", "cs": "never added", "s+": "no copy", "s+c": "before copy",
     "ccs+": "2 pieces “copy”", "cs++": "2 pieces “add”", "scn+": "between copy and add", "cs+s": "on the main road",
     "scs+": "on the main road",
 }  # fmt: skip

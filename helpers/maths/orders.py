@@ -77,7 +77,7 @@ def refusal(order):
     if "sublayer" not in order:
         return "it has no sublayer, so there is nothing to learn"
     if "add" not in order:
-        return "nothing is added" + (": the copy is kept and never used" if "copy" in order else ": it is a plain layer")
+        return "the copy is kept and never added" if "copy" in order else "nothing is added: it is a plain layer"
     if "copy" not in order:
         return "there is no copy to add"
     if order.index("add") < order.index("copy"):
@@ -87,7 +87,7 @@ def refusal(order):
             return f"it has {order.count(piece)} pieces “{piece}”; one copy is kept and added once"
     before, branch, after = split(order)
     if "sublayer" not in branch:
-        return "no sublayer stands between copy and add, so the learned part replaces x instead of correcting it"
+        return "no sublayer stands between copy and add: what is learned replaces x"
     if "sublayer" in before + after:
         return "a sublayer stands on the main road, so no path leads around it"
     return ""

@@ -43,8 +43,10 @@ def forward(piece, x, W):
         return y, lambda g: (g - g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True)) / spread
     if piece == "activation":
         return np.maximum(x, 0), lambda g: g * (x > 0)
-    hidden = times(W[0], x)
-    return times(W[1], np.maximum(hidden, 0)), lambda g: times(W[0].swapaxes(-1, -2), times(W[1].swapaxes(-1, -2), g) * (hidden > 0))
+    first, second = W
+    hidden = times(first, x)
+    back = [matrix.swapaxes(-1, -2) for matrix in W]
+    return times(second, np.maximum(hidden, 0)), lambda g: times(back[0], times(back[1], g) * (hidden > 0))
 
 
 def chain(pieces, x, W):
@@ -92,8 +94,8 @@ def measure(order, layers, x, arrow, skip=1.0, scale=1.0):
             g, direct = lower(g), lower(direct)
         total.append(g)
         road.append(direct)
-    size = rms(arrow)
-    return Signals(*(np.stack(part, -1) for part in (lengths, [rms(g) / size for g in total[::-1]], [rms(g) / size for g in road[::-1]])))
+    back = [[rms(g) / rms(arrow) for g in arrows[::-1]] for arrows in (total, road)]
+    return Signals(*(np.stack(part, -1) for part in (lengths, *back)))
 
 
 def rms(x):
@@ -101,7 +103,15 @@ def rms(x):
     return np.sqrt(np.square(x).mean(-1))
 
 
-def expected(order, depth, skip=1.0, scale=1.0):
+def passed(pieces, q):
+    """Return (mean square after ``pieces``, factor on the squared arrow going back) for the mean square q going in."""
+    factor = 1.0
+    for piece in pieces:
+        q, factor = (1.0, factor / q) if piece == "norm" else (q / 2, factor / 2)
+    return q, factor
+
+
+def expected(order, depth, skip=1.0, scale=1.0, passed=passed):
     """Return the closed form of `measure` in mean square for wide layers, or None where a ReLU leaves a mean behind.
 
     Piece by piece: a norm divides the mean square q by itself, a sublayer or a ReLU in front of one halves it, the
@@ -120,21 +130,13 @@ def expected(order, depth, skip=1.0, scale=1.0):
         total, road = lower, 0.0
         if "add" in order:
             write, around = passed(branch, q)
-            q, upper = passed(after, skip**2 * q + scale**2 * write)
-            total, road = lower * (skip**2 + scale**2 * around) * upper, lower * skip**2 * upper
+            q, upper = passed(after, blocks.add(q, write, skip**2, scale**2))
+            total, road = (lower * blocks.add(*ways, skip**2, scale**2) * upper for ways in ((1.0, around), (1.0, 0.0)))
         squares.append(q)
         totals.append(total)
         roads.append(road)
     back = [np.append(np.cumprod(factors[::-1])[::-1], 1.0) for factors in (totals, roads)]
     return Signals(*(np.sqrt(part) for part in (np.array(squares), *back)))
-
-
-def passed(pieces, q):
-    """Return (mean square after ``pieces``, factor on the squared arrow going back) for the mean square q going in."""
-    factor = 1.0
-    for piece in pieces:
-        q, factor = (1.0, factor / q) if piece == "norm" else (q / 2, factor / 2)
-    return q, factor
 
 
 def deepnorm(depth):
