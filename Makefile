@@ -13,7 +13,7 @@ AXE_STAMP  := .venv/$(AXE).stamp
 PYTHONS    := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lab test notebooks claims bench
+.PHONY: help venv lab test notebooks data claims bench
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 16
@@ -30,6 +30,9 @@ test: $(TOOLS) $(AXE_STAMP) ## run every test, those in a real browser included
 
 notebooks: $(TOOLS) ## execute all notebooks and write the pictures that readers see without a kernel
 	@$(PY) -m tests.notebooks
+
+data: $(TOOLS) ## remake every file in data/; EXECUTOR=dask://host:port does it on a Dask cluster
+	@$(PY) data/make.py
 
 claims: $(TOOLS) ## measure every claim and print the ledger
 	@$(PY) -m pytest -m claim --ledger

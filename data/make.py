@@ -146,9 +146,12 @@ def make(names, address="", waiting=FOLDER / ".waiting"):
     print(f"{len(names)} files, {len(names) - len(left)} of them waiting finished from an earlier run.", flush=True)
     with executor(address) as pool:
         futures = {pool.submit(run, name): name for name in left}
-        for count, done in enumerate(as_completed(futures), 1):
-            write(waiting / futures[done], done.result())
-            print(f"{count}/{len(left)} {futures[done]}", flush=True)
+        for done in as_completed(futures):
+            if not done.exception():
+                write(waiting / futures[done], done.result())
+            print(futures[done], "failed" if done.exception() else "is finished", flush=True)
+    for done in futures:
+        done.result()  # raises what went wrong, when the others are safe
     for name in names:
         os.replace(waiting / name, FOLDER / name)
     waiting.rmdir()

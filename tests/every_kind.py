@@ -21,6 +21,7 @@ class EveryKind(View):
             "pieces", "pieces", "a sequence", "sequence", ("copy", "add"), options=("copy", "norm", "add"), length=3
         ),
         Control("layer", "layer", "an integer with a narrower range", "integer", 1, 1, 6),
+        Control("stored", "stored", "a stored result, in a narrower range", "integer", 2, options=(1, 2, 4, 6)),
     )
     presets = {"shallow": "depth=2 skip=off", "deep": "depth=6 skip=on"}
 
@@ -32,7 +33,7 @@ class EveryKind(View):
         self.moving = [self.bars, self.words]
 
     def limits(self, depth, **_):
-        return {"layer": (1, depth)}
+        return {"layer": (1, depth), "stored": (1, depth)}
 
     def update(self, **values):
         self.bars.set_ydata([values[name] for name in ("depth", "strength", "rate", "layer")])

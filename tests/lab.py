@@ -19,7 +19,7 @@ TOKEN = "browser-tests"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 AXE = ROOT / ".venv" / "node_modules" / "axe-core" / "axe.min.js"
-WAIT = int(os.environ.get("W", "60000"))  # milliseconds: a bound for a machine under load, not a pace
+WAIT = 60_000  # milliseconds: a bound for a machine under load, not a pace
 expect.set_options(timeout=WAIT)
 
 RUN_IN_KERNEL = """async code => {

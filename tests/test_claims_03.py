@@ -81,7 +81,7 @@ def test_c8_gradients_are_healthy(record):
         gradient = column(here[on, "he", "start"], "gradient")
         ratio = gradient[:, 0] / gradient[:, -1]
         record(f"{('plain', 'residual')[on]}: first / last at the start", ratio)
-        assert np.all((ratio > 0.1) & (ratio < 20)) and np.all(gradient > 0.01)
+        assert np.all((ratio > 0.1) & (ratio < 20)) and np.all(gradient[:, 0] > 0.01)
     plain, residual = (column(here[on, "he", "end"], "gradient")[:, 0] for on in (0, 1))
     record("first layer after 300 steps, plain", plain)
     record("first layer after 300 steps, residual", residual)
@@ -140,7 +140,8 @@ def test_c9_the_deeper_net_contains_the_shallower(record):
     net, scores = hosted()
     for on, init in ((0, "identity"), (1, "zero")):
         deep = nets.Nets(48, skip=[on] * 3, init=init, host=net).scores(nets.tensors()[2][None])
-        record(f"{('plain, W = I', 'residual, W = 0')[on]}: largest change of a score", (deep - scores).abs().max().item())
+        change = (deep - scores).abs().max().item()
+        record(f"{('plain, W = I', 'residual, W = 0')[on]}: largest change of a score", change)
         assert torch.equal(deep, scores)
 
 

@@ -64,7 +64,8 @@ def test_the_gradient_is_the_derivative():
                 losses.append(nets.losses(net.scores(images), labels)[net_index].item())
         with torch.no_grad():
             net.W[0][net_index, 3, 5] += 1e-6
-        assert net.W[0].grad[net_index, 3, 5].item() == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-5, abs=1e-9)
+        measured = (losses[0] - losses[1]) / 2e-6
+        assert net.W[0].grad[net_index, 3, 5].item() == pytest.approx(measured, rel=1e-5, abs=1e-9)
 
 
 def test_the_starts_are_what_their_names_say():
@@ -95,7 +96,11 @@ def test_norms_against_numpy():
 def test_layers_can_be_left_out_and_swapped():
     net = nets.Nets(3, skip=[0, 1])
     x = net.into(torch.tensor(store.digits().x_test[:5], dtype=torch.float32)[None])
-    first, second, third = (lambda v, k=k: net.block(v, lambda u: net.write(k, u), net.skip, net.scale) for k in range(3))
+
+    def layer(k):
+        return lambda v: net.block(v, lambda u: net.write(k, u), net.skip, net.scale)
+
+    first, second, third = map(layer, range(3))
     assert torch.equal(net.through(x, [0, 2]), third(first(x)))
     assert torch.equal(net.through(x, [1, 0, 2]), third(first(second(x))))
     assert torch.equal(net.through(x, []), x)

@@ -63,8 +63,9 @@ class Single:
         """Move the control to ``value``."""
         self.widget.value = value
 
-    def limit(self, low, high):
-        """Narrow the range of a slider; a value outside moves to its edge."""
+    def limit(self, low=None, high=None):
+        """Narrow the range of a slider, or open all of it; a value outside moves to its edge."""
+        low, high = self.control.low if low is None else low, self.control.high if high is None else high
         if (self.widget.min, self.widget.max) != (low, high):
             with self.widget.hold_trait_notifications():
                 self.widget.min, self.widget.max = low, high
@@ -99,7 +100,7 @@ class Stops(Single):
         """Move to the stop nearest to ``value``."""
         self.widget.value = self._nearest(value)
 
-    def limit(self, low, high):
+    def limit(self, low=-math.inf, high=math.inf):
         """Leave out the stops beyond ``low`` and ``high``; a value outside moves to the nearest one left."""
         within = tuple(stop for stop in self.control.stops() if low <= stop <= high) or self.control.stops()[:1]
         if within != self.stops:

@@ -122,9 +122,12 @@ class Panel:
 
     def _set(self, values):
         with self._quietly():
-            self._narrow(values)
+            # Values move in the whole range, then ranges narrow: a page that clips a value sends the clipped one back.
+            for name in self.view.limits(**values):
+                self.hands[name].limit()
             for name, hand in self.hands.items():
                 hand.set(values[name])
+            self._narrow(values)
 
     def _narrow(self, values):
         """Fit ranges to the other values. No control is set here: it may have moved on since ``values`` were read."""
