@@ -59,6 +59,14 @@ def weights(**config):
     return compact({name: part if name in ("W", "b") else part[0].detach() for name, part in parts.items()})
 
 
+def transformers(**config):
+    """Train digit Transformers as config says; return one array a column, one entry a net at every step measured."""
+    from helpers.maths import nets, transformer
+
+    rows, _ = nets.finish(transformer.train(**config))
+    return compact({name: [row[name] for row in rows] for name in rows[0]})
+
+
 def compact(columns):
     """Return columns as arrays, floating-point numbers in single precision."""
     arrays = {name: np.asarray(column) for name, column in columns.items()}
@@ -91,6 +99,16 @@ def jobs():
         made[f"rate_{rate:g}.npz"] = trained, {"depth": 56, **nets_of(3, *starts), **BUDGET, "lr": rate, **long}
     hundred = nets_of(3, (0, 1.0, "small"), (0, 1.0, "he"), (1, 110**-0.5, "he"))
     made["depth_110.npz"] = trained, {"depth": 110, **hundred, **BUDGET}
+    # Every matrix of a sublayer but those of query, key and value starts as He et al. 2015 have it, variance 2/inputs.
+    digit = {"blocks": 6, "seed": list(range(5)), "gain": 2**0.5, "inner": 2**0.5}
+    orders = {"post-LN": ("copy", "sublayer", "add", "norm"), "pre-LN": ("copy", "norm", "sublayer", "add")}
+    for rate in (1e-3, 3e-3):
+        for name, order in orders.items():
+            for warmup in (0, 100):
+                config = {"order": order, "lr": rate, "warmup": warmup, "skip": 1.0, **digit}
+                made[f"transformer_{name}_{rate:g}_{warmup}.npz"] = transformers, config
+        plain = {"order": orders["pre-LN"], "lr": rate, "warmup": 0, "skip": 0.0, **digit}
+        made[f"transformer_no-skip_{rate:g}.npz"] = transformers, plain
     return made
 
 

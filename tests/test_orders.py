@@ -6,17 +6,25 @@ import re
 import numpy as np
 import pytest
 
-from helpers.maths import orders, signals, tokens
+from helpers.maths import orders, signals, store, tokens
+from tests.test_blocks import typed
 
 LETTERS = dict(zip("cnas+", orders.PIECES, strict=True))
 SEQUENCES = ["".join(letters) for count in range(6) for letters in itertools.product(LETTERS, repeat=count)]
 RESIDUAL = re.compile(r"([na]*)c([na]*s[nas]*)\+([na]*)")
 NAMED = {
-    "cns+": "pre-LN", "cs+n": "post-LN", "csn+": "output-norm", "cnsn+": "sandwich (Peri-LN)", "cs+": "bare residual block",
+    "cns+": "pre-LN", "cs+n": "post-LN", "csn+": "output-norm", "cnsn+": "sandwich (Peri-LN)",
+    "cs+": "bare residual block",
     "csn+a": "original ResNet", "cs+na": "norm after addition", "csna+": "ReLU before addition",
     "casn+": "ReLU-only pre-activation", "cnas+": "full pre-activation",
 }  # fmt: skip
-PUBLISHED = {"csn+a": (6.61, 5.93), "cs+na": (8.17, 6.50), "csna+": (7.84, 6.14), "casn+": (6.71, 5.91), "cnas+": (6.37, 5.46)}
+PUBLISHED = {
+    "csn+a": (6.61, 5.93),
+    "cs+na": (8.17, 6.50),
+    "csna+": (7.84, 6.14),
+    "casn+": (6.71, 5.91),
+    "cnas+": (6.37, 5.46),
+}
 X = np.array([1.5, -0.5, 2.0])
 STEPS = {"s": lambda x: x[::-1] * 3 - 1, "n": lambda x: x / np.abs(x).max(), "a": lambda x: np.where(x > 0, x, 0)}
 
@@ -76,7 +84,8 @@ def test_every_sequence_runs_piece_by_piece_or_says_why_not():
 
 
 REASONS = {
-    "": "no sublayer", "cn+": "no sublayer", "s": "plain layer", "cs": "never added", "s+": "no copy", "s+c": "before copy",
+    "": "no sublayer", "cn+": "no sublayer", "s": "plain layer", "cs": "never added", "s+": "no copy",
+    "s+c": "before copy",
     "ccs+": "2 pieces “copy”", "cs++": "2 pieces “add”", "scn+": "between copy and add", "cs+s": "on the main road",
     "scs+": "on the main road",
 }  # fmt: skip
@@ -96,7 +105,9 @@ def test_bad_orders_get_a_sentence():
         orders.run(orders.BARE, X, lambda x: x[:1], None, None)
 
 
-@pytest.mark.parametrize("order", [*orders.NAMES, ("sublayer", "norm", "activation"), ("norm", "copy", "sublayer", "add")])
+@pytest.mark.parametrize(
+    "order", [*orders.NAMES, ("sublayer", "norm", "activation"), ("norm", "copy", "sublayer", "add")]
+)
 @pytest.mark.parametrize(("skip", "scale"), [(1.0, 1.0), (0.0, 1.0), (1.3, 0.4)])
 def test_the_arrow_sent_back_is_the_slope_by_nudging(order, skip, scale):
     rng = np.random.default_rng(3)
@@ -132,3 +143,40 @@ def test_sublayers_keep_the_shape_and_know_their_widths(kind):
         assert (part.reads, part.writes) == (16, 16)
     with pytest.raises(ValueError, match="allowed are"):
         tokens.sublayers("convolution", 16, rng)
+
+
+def test_the_notebook_types_what_the_house_runs():
+    run_typed = typed("04_block_order.ipynb", "a-idea", "run")
+    for letters in filter(RESIDUAL.fullmatch, SEQUENCES):
+        steps = STEPS["s"], STEPS["n"], STEPS["a"], 1.2, 0.7
+        both = run_typed(pieces(letters), X, *steps), orders.run(pieces(letters), X, *steps)
+        np.testing.assert_array_equal(*both, letters)
+    passed = typed("04_block_order.ipynb", "b-idea", "passed")
+    for order in orders.NAMES:
+        assert passed(order[1:-1], 1.7) == pytest.approx(signals.passed(order[1:-1], 1.7))
+    blocks = [tokens.sublayers(kind, 16, np.random.default_rng(0), np.ones((5, 16))) for kind in tokens.KINDS]
+    assert typed("04_block_order.ipynb", "c-idea", "transformer")(blocks, orders.PRE_LN) == tokens.transformer(
+        blocks, orders.PRE_LN
+    )
+
+
+def test_every_row_of_the_table_has_a_source_and_the_right_verdict():
+    rows = store.rows("orders.json", "name", "year", "order", "skip", "how", "source")
+    assert len({row["name"] for row in rows}) == len(rows) >= 12
+    assert sum(not row["skip"] for row in rows) >= 3
+    for row in rows:
+        assert re.search(
+            r"arXiv \d{4}\.\d{5}|arXiv 170\d\.\d{5}|github\.com/\S+, \S+\.py|report 20\d\d, section \d", row["source"]
+        ), row
+        verdict = orders.verdict(row["order"])
+        assert verdict.residual == row["skip"], row["name"]
+        assert bool(verdict.name) == row["skip"], row["name"]
+
+
+def test_a_damaged_table_gets_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "FOLDER", tmp_path)
+    for content, words in ((None, "is missing"), ("[{", "is damaged"), ('[{"name": "x"}]', "lacks source")):
+        if content:
+            (tmp_path / "orders.json").write_text(content)
+        with pytest.raises(store.DataError, match=f"data/orders.json {words}.*git checkout"):
+            store.rows("orders.json", "name", "source")

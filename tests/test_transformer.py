@@ -1,12 +1,16 @@
 """The digit Transformer: its stream, its order, and training that leaves the caller's torch as it was."""
 
+import json
+
+import numpy as np
 import pytest
 import torch
 
-from helpers.maths import orders, transformer
+from helpers.maths import orders, store, transformer
 from helpers.maths.nets import finish
 from helpers.maths.transformer import Transformer
 
+WARM = ("post-LN_0.003_0", "post-LN_0.003_100", "pre-LN_0.003_0", "post-LN_0.001_0", "no-skip_0.001")
 IMAGES = torch.randn(1, 4, 64, generator=torch.Generator().manual_seed(7))
 
 
@@ -34,7 +38,9 @@ def test_a_block_is_what_the_formula_says():
     states = list(net.stream(IMAGES))
     assert len(states) == 5 and {tuple(state.shape) for state in states} == {(1, 4, 17, 48)}
     for index in range(2):
-        torch.testing.assert_close(states[2 * index + 2][0], by_hand(net, states[2 * index][0], index), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            states[2 * index + 2][0], by_hand(net, states[2 * index][0], index), atol=1e-5, rtol=1e-5
+        )
     torch.testing.assert_close(net.read(states[-1]), net.scores(IMAGES))
 
 
@@ -72,7 +78,15 @@ def test_sandwich_norms_have_parameters_of_their_own():
 def test_training_is_repeatable_and_leaves_torch_alone():
     torch.manual_seed(5)
     before, threads = torch.get_rng_state(), torch.get_num_threads()
-    config = {"order": orders.PRE_LN, "blocks": 1, "epochs": 1, "every": 11, "warmup": 5, "cosine": True, "seed": [0, 1]}
+    config = {
+        "order": orders.PRE_LN,
+        "blocks": 1,
+        "epochs": 1,
+        "every": 11,
+        "warmup": 5,
+        "cosine": True,
+        "seed": [0, 1],
+    }
     rows, net = finish(transformer.train(**config))
     again, _ = finish(transformer.train(**config))
     assert rows == again and isinstance(net, Transformer)
@@ -105,3 +119,19 @@ def test_the_rate_climbs_and_falls():
 def test_bad_settings_get_a_sentence(bad, message):
     with pytest.raises(ValueError, match=message):
         next(transformer.train(**bad))
+
+
+def stored(name, column):
+    """Return a column of a stored training at its last step, sorted over the seeds."""
+    columns = store.load(f"transformer_{name}.npz", "config", "step", column)
+    assert len(json.loads(columns["config"].item())["seed"]) >= 5
+    return sorted(columns[column][columns["step"] == columns["step"].max()])
+
+
+def test_stored_warm_up_tells_the_story_of_the_notebook():
+    middle = {name: np.median(stored(name, "train_error")) for name in WARM}
+    assert middle["post-LN_0.003_0"] > 85
+    assert middle["post-LN_0.003_100"] < 10
+    assert max(stored("pre-LN_0.003_0", "train_error")) < 15
+    assert max(stored("post-LN_0.001_0", "train_error")) < 5
+    assert min(stored("no-skip_0.001", "train_error")) > 80

@@ -19,22 +19,14 @@ BARE = ("copy", "sublayer", "add")
 
 # He et al. 2016 (1603.05027), table 2: CIFAR-10 test error in % of ResNet-110 and ResNet-164. Their F has two
 # convolutions, each with its norm and ReLU; here one sublayer stands for the last norm-ReLU-convolution group.
-HE_2016 = {
-    ("copy", "sublayer", "norm", "add", "activation"): ("original ResNet", 6.61, 5.93),
-    ("copy", "sublayer", "add", "norm", "activation"): ("norm after addition", 8.17, 6.50),
-    ("copy", "sublayer", "norm", "activation", "add"): ("ReLU before addition", 7.84, 6.14),
-    ("copy", "activation", "sublayer", "norm", "add"): ("ReLU-only pre-activation", 6.71, 5.91),
-    ("copy", "norm", "activation", "sublayer", "add"): ("full pre-activation", 6.37, 5.46),
-}
+HE_2016 = {("copy", "sublayer", "norm", "add", "activation"): ("original ResNet", 6.61, 5.93),
+           ("copy", "sublayer", "add", "norm", "activation"): ("norm after addition", 8.17, 6.50),
+           ("copy", "sublayer", "norm", "activation", "add"): ("ReLU before addition", 7.84, 6.14),
+           ("copy", "activation", "sublayer", "norm", "add"): ("ReLU-only pre-activation", 6.71, 5.91),
+           ("copy", "norm", "activation", "sublayer", "add"): ("full pre-activation", 6.37, 5.46)}
 
-NAMES = {
-    PRE_LN: "pre-LN",
-    POST_LN: "post-LN",
-    OUTPUT_NORM: "output-norm",
-    SANDWICH: "sandwich (Peri-LN)",
-    BARE: "bare residual block",
-    **{order: name for order, (name, *_) in HE_2016.items()},
-}
+NAMES = {PRE_LN: "pre-LN", POST_LN: "post-LN", OUTPUT_NORM: "output-norm", SANDWICH: "sandwich (Peri-LN)",
+         BARE: "bare residual block", **{order: name for order, (name, *_) in HE_2016.items()}}
 
 
 class Verdict(NamedTuple):

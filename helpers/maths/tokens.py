@@ -82,7 +82,7 @@ class Layer(NamedTuple):
 
 
 def transformer(blocks, order):
-    """Return the layers of a Transformer from its ``blocks``, each a list of sublayers: every sublayer gets ``order``."""
+    """Return the layers of a Transformer from its ``blocks``, each a list of sublayers; ``order`` wraps every one."""
     return [Layer(order, sublayer) for block in blocks for sublayer in block]
 
 

@@ -18,7 +18,7 @@ PATCHES, PIXELS, CLASSES = 16, 4, 10
 
 
 class Linear(nn.Module):
-    """x W + b for every net: (nets, ..., inside) to (nets, ..., outside); W ~ N(0, gain² / inside), b = 0 at the start."""
+    """x W + b for every net, (nets, ..., inside) to (nets, ..., outside); at first W ~ N(0, gain² / inside), b = 0."""
 
     def __init__(self, draw, inside, outside, gain=1.0):
         super().__init__()
@@ -97,24 +97,24 @@ class Transformer(nn.Module):
     """Digit Transformers of ``blocks`` blocks each, one a seed, side by side.
 
     ``order`` wraps every sublayer. ``skip``, ``scale`` and ``seed`` have one entry a net, or one for all. ``norm`` is
-    "layer" or "rms". At the start a matrix has entries N(0, g² / inputs), g being ``gain`` for those that write into the
-    stream (GPT-2: 1/sqrt(2 N)), ``inner`` for the first of the feed-forward, ``out`` for the read-out, else 1; ``start``
+    "layer" or "rms". A matrix starts with entries N(0, g² / inputs), g being ``gain`` for those that write into the
+    stream (GPT-2: 1/sqrt(2 N)), ``inner`` for the first of a feed-forward, ``out`` for the read-out, else 1; ``start``
     is the spread of class token and positions. A norm stands before the read-out unless the order ends on one.
     Raises ValueError for an unknown norm, an order that cannot be run, or heads that do not divide the width.
     """
 
-    def __init__(self, order=orders.PRE_LN, blocks=6, skip=1.0, scale=1.0, seed=0, *, norm="layer", gain=1.0,
-                 inner=1.0, out=1.0, width=48, heads=4, hidden=192, start=0.3):
+    def __init__(self, order=orders.PRE_LN, blocks=6, skip=1.0, scale=1.0, seed=0, *, norm="layer",
+                 gain=1.0, inner=1.0, out=1.0, start=0.3, width=48, heads=4, hidden=192):
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f"norm is {norm!r}; allowed are {', '.join(NORMS)}.")
         if width % heads:
             raise ValueError(f"width is {width} and heads is {heads}; the heads must divide the width.")
-        self.order, seeds = orders.check(order), many(seed)
-        self.columns = {"skip": many(skip), "scale": many(scale), "seed": seeds}
+        self.order = orders.check(order)
+        self.columns = {"skip": many(skip), "scale": many(scale), "seed": many(seed)}
         nets = max(map(len, self.columns.values()))
         self.columns = {name: value * (nets // len(value)) for name, value in self.columns.items()}
-        self.skip, self.scale = (torch.tensor(self.columns[k], dtype=torch.float32).view(-1, 1, 1, 1) for k in ("skip", "scale"))
+        self.skip, self.scale = (torch.tensor(self.columns[k]).float().view(-1, 1, 1, 1) for k in ("skip", "scale"))
         generators = [torch.Generator().manual_seed(s) for s in self.columns["seed"]]
 
         def draw(*shape):
@@ -128,7 +128,8 @@ class Transformer(nn.Module):
         self.places = nn.Parameter(start * draw(1, 1 + PATCHES, width))
         self.layers = nn.ModuleList()
         for _ in range(blocks):
-            self.layers += [wrap(Attention(draw, width, heads, gain)), wrap(FeedForward(draw, width, hidden, inner, gain))]
+            self.layers += [wrap(Attention(draw, width, heads, gain)),
+                            wrap(FeedForward(draw, width, hidden, inner, gain))]
         self.final = nn.Identity() if self.order[-1:] == ("norm",) else NORMS[norm](nets, width)
         self.unembed = Linear(draw, width, CLASSES, out)
 
@@ -160,19 +161,20 @@ class Transformer(nn.Module):
 
 
 def rate(step, steps, lr, warmup=0, cosine=False):
-    """Return the learning rate at ``step``: a straight climb over ``warmup`` steps, then ``lr``, or a cosine down to 0."""
+    """Return the learning rate at ``step``: a straight climb over ``warmup`` steps, then ``lr`` or a cosine to 0."""
     if step < warmup:
         return lr * (step + 1) / warmup
     return lr * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup))) / 2 if cosine else lr
 
 
-def train(order=orders.PRE_LN, blocks=6, *, lr=1e-3, warmup=0, cosine=False, decay=0.01, epochs=12, batch=64, every=22, **shape):
+def train(order=orders.PRE_LN, blocks=6, *, lr=1e-3, warmup=0, cosine=False, decay=0.01, epochs=12, batch=64, every=22,
+          **shape):
     """Train Transformers on the digits; yield (step, steps, rows) at every step and return the `Transformer`.
 
     ``order``, ``blocks`` and ``shape`` describe the nets (see `Transformer`); AdamW (Loshchilov and Hutter 2017) with
     `rate` and weight decay ``decay``; every seed has its own order of the images. ``rows`` is empty except every
     ``every`` steps and at both ends: then a dict a net with depth, skip, scale, seed, step, loss (mean cross-entropy in
-    training), train_error and test_error in percent. The random state and the thread count of the caller stay as they are.
+    training), train_error and test_error in percent. The caller's random state and thread count stay as they are.
     Raises ValueError for a warm-up that is longer than the training and as `Transformer` does.
     """
     net = Transformer(order, blocks, **shape)
@@ -203,4 +205,5 @@ def measure(net, step, x, y, x_test, y_test):
     found = {"loss": losses(scores, y.expand(len(scores), -1)), "train_error": wrong(scores, y),
              "test_error": wrong(net.scores(x_test[None]), y_test)}
     table = net.columns | {name: column.tolist() for name, column in found.items()}
-    return [{"depth": len(net.layers), "step": step} | dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    return [{"depth": len(net.layers), "step": step} | dict(zip(table, row, strict=True))
+            for row in zip(*table.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""The pictures of notebook 04: the pieces of a block in any order, what the order does at depth, the Transformer block."""
+"""The pictures of notebook 04: a block built from pieces in any order, and what the order does at depth."""
 
 import numpy as np
 
@@ -22,30 +22,29 @@ def title(order, skip=1.0, scale=1.0):
     name = found.name or "a residual block without a name"
     if not skip:
         return f"{name}, + I off: a plain layer"
-    if order == orders.POST_LN and skip > 1:
+    if name == "post-LN" and skip > 1:
         return f"{name} with a heavier copy, as in DeepNorm"
     return f"{name}, silent, as ReZero starts" if not scale else name
 
 
 class Builder(View):
-    """04a: a block from up to five pieces: its name, its main road from bottom to top, and what each piece does to x."""
+    """04a: a block of up to five pieces: its name, its main road from bottom to top, what each piece does to x."""
 
     notebook, part = "04", "a"
     controls = (
         ORDER,
-        Control("skip", "+ I, times", "skip, the number that multiplies the copy; 0 is plain", "number", 1.0, 0, 3, 0.01),
+        Control("skip", "+ I, times", "skip, what multiplies the copy; 0 is plain", "number", 1.0, 0, 3, 0.01),
         Control("scale", "strength of F", "scale, the number that multiplies what is added", "number", 1.0, 0, 2, 0.01),
     )
-    presets = {
-        **{name: line + " skip=1 scale=1" for name, line in LINES.items()},
-        **{name: line + " skip=1 scale=1" for name, line in NO_BLOCK.items()},
-        "DeepNorm, 6 blocks": LINES["post-LN"] + " skip=1.86 scale=0.14",
-        "ReZero at the start": LINES["bare residual block"] + " skip=1 scale=0",
-        "pre-LN, + I off": LINES["pre-LN"] + " skip=0 scale=1",
-    }
+    presets = {**{name: line + " skip=1 scale=1" for name, line in LINES.items()},
+               **{name: line + " skip=1 scale=1" for name, line in NO_BLOCK.items()},
+               "DeepNorm, 6 blocks": LINES["post-LN"] + " skip=1.86 scale=0.14",
+               "ReZero at the start": LINES["bare residual block"] + " skip=1 scale=0",
+               "pre-LN, + I off": LINES["pre-LN"] + " skip=0 scale=1"}
     standard = staticmethod(orders.run)
     HEIGHTS = 30 + 54 * np.arange(orders.LONGEST + 1)
     ROAD, BRANCH, TOP = 70, 170, 352
+    PUBLISHED = "published test error\non CIFAR-10\nResNet-110: {:.2f} %\nResNet-164: {:.2f} %\nHe et al. 2016, table 2"
     F = blocks.FeedForward(np.random.default_rng(0))
 
     def build(self):
@@ -55,7 +54,8 @@ class Builder(View):
         self.tip = style.arrow(ground, style.INK)
         box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": style.INK}
         self.boxes = [style.text(ground, 0, height, bbox=box, zorder=5) for height in self.HEIGHTS[1:]]
-        self.times = [style.text(ground, 0, 0, zorder=6, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}) for _ in "12"]
+        bare = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        self.times = [style.text(ground, 0, 0, zorder=6, bbox=bare) for _ in range(2)]
         self.pictures = [style.image(self.figure, (262, height - 23, 46, 46)) for height in self.HEIGHTS]
         self.lengths = [style.text(ground, 320, height, ha="left") for height in self.HEIGHTS]
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
@@ -74,8 +74,7 @@ class Builder(View):
         name, state = title(order, skip, scale), self._state(found, skip)
         self.name.set_text(name)
         self.state.set_text(state)
-        self.facts.set_text("published test error\non CIFAR-10\nResNet-110: {:.2f} %\nResNet-164: {:.2f} %\nHe et al. 2016, table 2"
-                            .format(*found.errors) if found.errors else "")  # fmt: skip
+        self.facts.set_text(self.PUBLISHED.format(*found.errors) if found.errors else "")
         if not found.residual:
             return f"{', '.join(order) or 'No pieces'}: {name}, because {state}."
         lengths = [style.number(np.linalg.norm(value)) for value in (x, values[-1])]
@@ -124,16 +123,14 @@ class Builder(View):
             y = [14, low, low, high, high, top - 14]
             self.way.set_data((x[1:5], y[1:5]) if joined else (x, y))
         self.tip.set_positions((self.ROAD, top - 16), (self.ROAD, top))
-        for label, place, number in zip(self.times, ((self.ROAD, -27), (self.BRANCH - 42, 0)), (skip, scale), strict=True):
-            label.set(text=f"× {number:.3g}", x=place[0], y=heights[end] + place[1], visible=joined or (found.residual and number == scale != 1))
+        places = (self.ROAD, heights[end] - 27), (self.BRANCH - 42, heights[end])
+        shown = joined, found.residual
+        for label, place, number, seen in zip(self.times, places, (skip, scale), shown, strict=True):
+            label.set(text=f"× {number:.3g}", position=place, visible=seen)
 
 
-WEIGHTS = {
-    "ones": lambda depth: (1.0, 1.0),
-    "deepnorm": signals.deepnorm,
-    "1/sqrt(depth)": lambda depth: (1.0, depth**-0.5),
-    "zero": lambda depth: (1.0, 0.0),
-}
+WEIGHTS = {"ones": lambda depth: (1.0, 1.0), "deepnorm": signals.deepnorm,
+           "1/sqrt(depth)": lambda depth: (1.0, depth**-0.5), "zero": lambda depth: (1.0, 0.0)}
 
 
 class AtDepth(View):
@@ -144,16 +141,14 @@ class AtDepth(View):
         ORDER,
         Control("depth", "depth", "layers, two to a Transformer block", "integer", 24, 2, 48),
         SKIP,
-        Control("weights", "weights", "skip and scale: both 1, those of DeepNorm, scale 1/sqrt(depth), or scale 0", "choice",
+        Control("weights", "weights", "skip and scale: both 1, DeepNorm's, scale 1/sqrt(depth), or scale 0", "choice",
                 "ones", options=tuple(WEIGHTS)),
     )  # fmt: skip
-    presets = {
-        **{f"{name}, 12 blocks": f"{LINES[name]} depth=24 skip=on weights=ones"
-           for name in ("pre-LN", "post-LN", "output-norm", "sandwich (Peri-LN)", "bare residual block", "original ResNet")},
-        "post-LN, + I off": f"{LINES['post-LN']} depth=24 skip=off weights=ones",
-        "DeepNorm, 12 blocks": f"{LINES['post-LN']} depth=24 skip=on weights=deepnorm",
-        "ReZero at the start": f"{LINES['bare residual block']} depth=24 skip=on weights=zero",
-    }  # fmt: skip
+    presets = {**{f"{name}, 12 blocks": f"{LINES[name]} depth=24 skip=on weights=ones"
+               for name in ("pre-LN", "post-LN", "output-norm", "bare residual block", "original ResNet")},
+               "post-LN, + I off": f"{LINES['post-LN']} depth=24 skip=off weights=ones",
+               "DeepNorm, 12 blocks": f"{LINES['post-LN']} depth=24 skip=on weights=deepnorm",
+               "ReZero at the start": f"{LINES['bare residual block']} depth=24 skip=on weights=zero"}  # fmt: skip
     standard = staticmethod(signals.passed)
     WIDTH, DRAWS = 64, 8
 
@@ -162,16 +157,19 @@ class AtDepth(View):
         rng = np.random.default_rng(1)
         self.layers = signals.draw_layers(48, self.WIDTH, draws=(self.DRAWS,))
         self.x, self.arrow = signals.layer_norm(rng.normal(size=(2, self.DRAWS, self.WIDTH)))
-        self.axes = [style.axes(self.figure, box, "layer", label) for box, label in (
-            ((70, 56, 270, 262), "root mean square of x, log scale"), ((436, 56, 270, 262), "length of the arrow, log scale"))]
+        boxes = {(70, 56, 270, 262): "root mean square of x, log scale",
+                 (436, 56, 270, 262): "length of the arrow, log scale"}
+        self.axes = [style.axes(self.figure, box, "layer", label) for box, label in boxes.items()]
         for ax in self.axes:
             ax.set(yscale="log", xlim=(0, 1), ylim=(0.1, 10))
             ax.minorticks_off()
         small = {"markersize": 3}
-        self.bands = [[Band(ax, {**look, **small}) for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)] for ax in self.axes]
+        looks = [{**look, **small} for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
+        self.bands = [[Band(ax, look) for look in looks] for ax in self.axes]
         self.road = Band(self.axes[1], {"color": style.IDENTITY, "linewidth": 2, "marker": "^", **small})
         self.forms = [ax.plot([], [], **style.FORM_LINE, zorder=5)[0] for ax in (*self.axes, self.axes[1])]
-        self.guesses = self.axes[1].plot([], [], color=style.TRUTH, marker="D", linestyle="none", markersize=8, clip_on=False)[0]
+        diamond = {"color": style.TRUTH, "marker": "D", "linestyle": "none", "markersize": 8, "clip_on": False}
+        self.guesses = self.axes[1].plot([], [], **diamond)[0]
         style.text(ground, 205, 334, "going up: the stream")
         style.text(ground, 571, 334, "coming back: the arrow, 1 at the top")
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
@@ -179,11 +177,6 @@ class AtDepth(View):
         self.keys = style.text(ground, 704, 362, ha="right")
         bands = [part for pair in self.bands for band in pair for part in band.parts]
         self.moving = [*bands, *self.road.parts, *self.forms, self.guesses, self.name, self.keys]
-
-    def truth(self, order, depth, skip, weights):
-        """How long the arrow is that comes back along the identity path alone, by the closed form or as measured."""
-        form = signals.expected(order, depth, *self._numbers(depth, skip, weights), self.idea)
-        return form.road[0] if form else float(np.exp(np.log(self._measure(order, depth, skip, weights).road[:, 0]).mean()))
 
     @staticmethod
     def _numbers(depth, skip, weights):
@@ -196,6 +189,8 @@ class AtDepth(View):
     def update(self, order, depth, skip, weights):
         why = orders.refusal(order)
         runs = not why or (set(order) <= {"norm", "activation", "sublayer"} and "sublayer" in order)
+        if not why and not skip and weights == "zero":
+            why, runs = "with + I off and scale 0 it passes on nothing", False
         plain = bool(why) or not skip
         self.name.set_text(title(order, *self._numbers(depth, skip, weights)))
         found = self._measure(order, depth, skip, weights) if runs else None
@@ -210,7 +205,8 @@ class AtDepth(View):
                 line.set_data(range(depth + 1), np.maximum(values, 1e-30))
         self._fit(depth, found, plain)
         self.guesses.set_data([0] * len(self.guess), np.maximum(self.guess, 1e-30))
-        self.keys.set_text("" if not runs else f"{'squares' if plain else 'circles'}: all paths" + "; triangles: identity path alone" * (not plain))
+        key = "squares: all paths" if plain else "circles: all paths; triangles: identity path alone"
+        self.keys.set_text(key if runs else "")
         if not runs:
             return f"{', '.join(order) or 'No pieces'}: not a residual block, because {why}. There is nothing to stack."
         return self._words(order, depth, plain, found, form)
@@ -224,8 +220,8 @@ class AtDepth(View):
 
     def _fit(self, depth, found, plain):
         """Let both axes hold what is drawn, from one power of ten to another."""
-        for ax, shown in zip(self.axes, ((found.stream,), found[1:2] if plain else found[1:]) if found else ((), ()), strict=True):
-            values = np.concatenate([np.ravel(part) for part in shown] or [[1.0]])
+        shown = (found.stream, found.total if plain else np.concatenate(found[1:])) if found else (1.0, 1.0)
+        for ax, values in zip(self.axes, map(np.asarray, shown), strict=True):
             powers = np.log10(np.maximum([values.min(), values.max()], 1e-30))
             low, high = np.floor(powers[0] - 0.1), np.ceil(powers[1] + 0.1)
             limits = (-0.02 * depth, 1.02 * depth), (float(10.0**low), float(10.0**high))
@@ -233,8 +229,10 @@ class AtDepth(View):
                 ax.set(xlim=limits[0], ylim=limits[1])
 
     def _words(self, order, depth, plain, found, form):
-        middle = [float(np.exp(np.log(np.maximum(part, 1e-300)).mean(0))[at]) for part, at in zip(found, (-1, 0, 0), strict=True)]
-        words = f"{depth} {arm(not plain)} layers, {self.name.get_text()}: the stream leaves with root mean square {style.number(middle[0])}; "
+        middle = [float(np.exp(np.log(np.maximum(part, 1e-300)).mean(0))[at])
+                  for part, at in zip(found, (-1, 0, 0), strict=True)]
+        words = f"{depth} {arm(not plain)} layers, {self.name.get_text()}: the stream "
+        words += f"leaves with root mean square {style.number(middle[0])}; "
         words += f"the arrow comes back {style.number(middle[1])} long in all"
         words += "." if plain else f", {style.number(middle[2])} along the identity path alone."
         words += "" if form else " No closed form here: a ReLU leaves a mean behind."

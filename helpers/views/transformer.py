@@ -1,6 +1,7 @@
 """The pictures of notebook 04, continued: the Transformer block, warm-up, and tokens that become alike."""
 
 import json
+from functools import cache
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from .equation import SKIP
 
 CHOICES = {"pre-LN": orders.PRE_LN, "post-LN": orders.POST_LN, "output-norm": orders.OUTPUT_NORM,
            "sandwich": orders.SANDWICH, "none": ("norm", "sublayer")}  # fmt: skip
-WRAP = Control("order", "order", "the order of pieces around every sublayer", "choice", "pre-LN", options=tuple(CHOICES))
+WRAP = Control(
+    "order", "order", "the order of pieces around every sublayer", "choice", "pre-LN", options=tuple(CHOICES)
+)
 
 
 class Wrapped(View):
@@ -26,14 +29,12 @@ class Wrapped(View):
         Control("width", "width, d_model", "how many numbers a token has", "integer", 48, options=(16, 32, 48, 64)),
         SKIP,
     )
-    presets = {
-        "GPT-2 order": "blocks=12 kind=attention+feed-forward order=pre-LN skip=on",
-        "first Transformer, encoder": "blocks=6 kind=attention+feed-forward order=post-LN skip=on",
-        "first Transformer, decoder": "blocks=6 kind=with-cross-attention order=post-LN skip=on",
-        "parallel sublayers": "blocks=6 kind=parallel order=pre-LN skip=on",
-        "one block": "blocks=1 kind=attention+feed-forward order=pre-LN skip=on",
-        "+ I off": "blocks=6 kind=attention+feed-forward order=pre-LN skip=off",
-    }
+    presets = {"GPT-2 order": "blocks=12 kind=attention+feed-forward order=pre-LN skip=on",
+               "first Transformer, encoder": "blocks=6 kind=attention+feed-forward order=post-LN skip=on",
+               "first Transformer, decoder": "blocks=6 kind=with-cross-attention order=post-LN skip=on",
+               "parallel sublayers": "blocks=6 kind=parallel order=pre-LN skip=on",
+               "one block": "blocks=1 kind=attention+feed-forward order=pre-LN skip=on",
+               "+ I off": "blocks=6 kind=attention+feed-forward order=pre-LN skip=off"}
     standard = staticmethod(tokens.transformer)
     MARKS = {"attention": "o", "cross-attention": "D", "feed-forward": "s", "attention + feed-forward": "h"}
     LEFT, RIGHT, LOW, HIGH = 24, 690, 262, 324
@@ -44,7 +45,8 @@ class Wrapped(View):
         self.road = ground.plot([], [], color=style.IDENTITY, linewidth=4, solid_capstyle="butt")[0]
         self.way = ground.plot([], [], color=style.INK, linewidth=1.5)[0]
         self.tip = style.arrow(ground, style.INK)
-        bar, cross = {"color": style.INK, "mew": 4, "linestyle": "none"}, {"color": style.IDENTITY, "marker": "P", "linestyle": "none"}
+        bar, cross = ({"color": style.INK, "mew": 4, "linestyle": "none"},
+                      {"color": style.IDENTITY, "marker": "P", "linestyle": "none"})
         self.norms = [ground.plot([], [], **bar, marker=mark, markersize=13, zorder=4)[0] for mark in "_|"]
         self.plus = ground.plot([], [], **cross, zorder=5)[0]
         face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
@@ -57,7 +59,9 @@ class Wrapped(View):
         self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
         self.count = style.text(ground, 16, 386, ha="left", weight="bold")
         self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
-        self.curves = [self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
+        self.curves = [
+            self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
+        ]
         self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.marks, *self.keys, *self.lines,
                        self.count, *self.curves]  # fmt: skip
 
@@ -83,9 +87,11 @@ class Wrapped(View):
         limits = (-0.5, len(layers) + 0.5), (0, float(2.0 ** np.ceil(np.log2(1.05 * max(lengths)))))
         if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
             self.ax.set(xlim=limits[0], ylim=limits[1])
-        words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(layer.sublayer.name for layer in each)}, {len(layers)} layers in "
-        words += f"order {order}{'' if skip else ', + I off'}: {count} additions of a copy. Every sublayer reads and writes {width} numbers a token. "
-        return words + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}."
+        words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, {len(layers)} layers in "
+        words += f"order {order}{'' if skip else ', + I off'}: {count} additions of a copy. "
+        words += f"Every sublayer reads and writes {width} numbers a token. "
+        return (words
+                + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}.")
 
     def _draw(self, layers, joined):
         """Draw the layers from left to right; a way around a sublayer only where the copy is kept and added."""
@@ -102,7 +108,8 @@ class Wrapped(View):
             if not branch:
                 before, branch = (), before
             inner, half = branch.index("sublayer"), (self.LOW + self.HIGH) / 2
-            legs, ends = ((branch[:inner], start), (branch[inner:], end)), ((before, left + 0.05 * step), (after, left + 0.95 * step))
+            legs, ends = (((branch[:inner], start), (branch[inner:], end)),
+                          ((before, left + 0.05 * step), (after, left + 0.95 * step)))
             norms[0].extend((x, half) for pieces, x in legs if "norm" in pieces)
             norms[1].extend((x, self.LOW) for pieces, x in ends if "norm" in pieces)
         road.append((self.LEFT + len(layers) * step, self.LOW))
@@ -125,15 +132,14 @@ class Alike(View):
     controls = (
         Control("depth", "depth", "layers of attention, nothing else", "integer", 12, 1, 12),
         SKIP,
-        Control("order", "order", "of pieces around every layer; bare has no norm", "choice", "bare", options=tuple(ORDERS)),
+        Control(
+            "order", "order", "of pieces around every layer; bare has no norm", "choice", "bare", options=tuple(ORDERS)
+        ),
     )
-    presets = {
-        "no skip, three layers": "depth=3 skip=off order=bare",
-        "with skips": "depth=12 skip=on order=bare",
-        "a norm alone does not help": "depth=12 skip=off order=pre-LN",
-        "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
-        "with skips, post-LN": "depth=12 skip=on order=post-LN",
-    }
+    presets = {"no skip, three layers": "depth=3 skip=off order=bare", "with skips": "depth=12 skip=on order=bare",
+               "a norm alone does not help": "depth=12 skip=off order=pre-LN",
+               "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
+               "with skips, post-LN": "depth=12 skip=on order=post-LN"}
     DRAWS, FLOOR = 20, 1e-12
 
     def build(self):
@@ -162,8 +168,8 @@ class Alike(View):
             height = 56 + 280 * np.log(ends[-1] / self.FLOOR) / np.log(3 / self.FLOOR)
             ends[-1] = "below 10⁻¹¹" if ends[-1] < 1e-11 else style.number(ends[-1])
             label.set(text=f"{('no skip', 'with skips')[on]}\n{ends[-1]}", y=max(height, 76))
-        return (f"Attention alone, {depth} layer{'s' * (depth > 1)}, order {order}, mean of {self.DRAWS} draws: the tokens' distance "
-                f"from all alike is {ends[0]} without skips and {ends[1]} with skips.")  # fmt: skip
+        words = f"Attention alone, {depth} layer{'s' * (depth > 1)}, order {order}, mean of {self.DRAWS} draws: the "
+        return words + f"tokens' distance from all alike is {ends[0]} without skips and {ends[1]} with skips."
 
 
 class WarmUp(View):
@@ -174,29 +180,28 @@ class WarmUp(View):
     controls = (
         Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
         Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
-        Control("warmup", "warm-up steps", "the rate climbs to its value over so many steps", "integer", 0, options=STEPS),
+        Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
         SKIP,
         Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
     )
-    presets = {
-        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 skip=on",
-        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 skip=on",
-        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 skip=on",
-        "a third of the rate": "rate=0.001 order=post-LN warmup=0 skip=on",
-        "no skip at all": "rate=0.001 order=pre-LN warmup=0 skip=off",
-    }
+    presets = {"post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 skip=on",
+               "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 skip=on",
+               "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 skip=on",
+               "a third of the rate": "rate=0.001 order=post-LN warmup=0 skip=on",
+               "no skip at all": "rate=0.001 order=pre-LN warmup=0 skip=off"}
     ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100))
-    LOOKS = ({"color": "#CC79A7", "linestyle": (0, (4, 2)), "marker": "v"}, {"color": "#CC79A7", "linestyle": "-", "marker": "^"},
-             {"color": style.RESIDUAL, "linestyle": (0, (4, 2)), "marker": "o"}, {"color": style.RESIDUAL, "linestyle": "-", "marker": "D"},
-             style.PLAIN_LINE)  # fmt: skip
-    fed = ()
+    POST = "#CC79A7"
+    LOOKS = [{"color": color, "linestyle": dash, "marker": mark} for color, dash, mark in (
+             (POST, (0, (4, 2)), "v"), (POST, "-", "^"), (style.RESIDUAL, (0, (4, 2)), "o"), (style.RESIDUAL, "-", "D"),
+             (style.PLAIN, (0, (1, 1)), "s"))]
+    fed, trained = (), None
 
     def build(self):
         ground = style.blank(self.figure)
-        self.ax = style.axes(self.figure, (60, 56, 360, 280), "step (64 images each)", "error, %")
+        self.ax = style.axes(self.figure, (74, 56, 346, 280), "step (64 images each)", "error, %")
         self.ax.set(xlim=(0, 264), ylim=(-2, 100))
         self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
-        style.text(ground, 416, 326, "guessing: 90 %", ha="right")
+        style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
         self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
         self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
         heights = [300 - 52 * at for at in range(len(self.LOOKS))]
@@ -207,6 +212,7 @@ class WarmUp(View):
         self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.name]
 
     @staticmethod
+    @cache
     def _stored(order, rate, warmup, skip):
         """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
         name = f"transformer_{order}_{rate:g}_{warmup}.npz" if skip else f"transformer_no-skip_{rate:g}.npz"
@@ -216,6 +222,7 @@ class WarmUp(View):
 
     def config(self, rate, order, warmup, skip, **_):
         """Return the config of the stored training of these values, with two of its seeds."""
+        self.trained = (rate, order, warmup, skip)
         config, _ = self._stored(order, rate, warmup, skip)
         return config | {"seed": config["seed"][:2]}
 
@@ -232,15 +239,15 @@ class WarmUp(View):
             values = np.sort(columns[column], 1)
             middle = np.median(values, 1)
             band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
-            middles[own] = middle[-1]
-            name = f"{own[0]}, {f'{own[1]} steps' if own[1] else 'no'} warm-up" if own[2] else "no skip at all"
+            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}" if own[2] else "no skip at all"
+            middles[name] = middle[-1]
             end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
                     weight="bold" if own == chosen else "normal")  # fmt: skip
+        here = self.fed if self.trained == (rate, order, warmup, skip) else ()
         for seed, line in enumerate(self.here):
-            own = [row for row in self.fed if row["seed"] == seed]
+            own = [row for row in here if row["seed"] == seed]
             line.set_data([row["step"] for row in own], [row[column] for row in own])
         self.name.set_text(f"6 blocks, width 48, learning rate {rate:g}: {error} error, middle and range of 5 seeds")
         words = f"Learning rate {rate:g}, {error} error after 264 steps, middle of 5 seeds: "
-        words += "; ".join(f"{own[0] if own[2] else 'no skip'}{f' with {own[1]} steps of warm-up' if own[1] else ''} {value:.1f} %"
-                           for own, value in middles.items())  # fmt: skip
-        return words + (f". Trained here, two seeds, now at step {self.fed[-1]['step']} (black)." if self.fed else ".")
+        words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
+        return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")
