@@ -72,7 +72,8 @@ def test_an_arrow_sent_back_is_the_slope_of_the_whole_stack(skip):
     layers = blocks.layers("feed-forward", 4)
     arrow = np.random.default_rng(0).normal(size=64)
     states = blocks.stack(X, layers, skip, 0.5)
-    back = gradients.send_back(arrow, states, layers, skip, 0.5)
+    tables = [0.5 * F.jacobian(x) + skip * np.eye(64) for F, x in zip(layers, states, strict=False)]
+    back = gradients.send_back(arrow, tables)
     J = gradients.nudge(lambda v: blocks.stack(v, layers, skip, 0.5)[-1], X, h=1e-6)
     assert back[0] == pytest.approx(J.T @ arrow, abs=1e-6) and len(back) == 5
 
@@ -81,14 +82,57 @@ def test_an_arrow_sent_back_is_the_slope_of_the_whole_stack(skip):
 @pytest.mark.parametrize("skip", [0.0, 1.0])
 def test_descent_follows_its_closed_form(skip, steps):
     for delta in (0.0, 0.3, 2.0):
-        form = descent.descend_form(delta, skip, steps)
-        assert descent.descend(delta, skip, steps) == pytest.approx(form, rel=1e-9, abs=1e-13)
+        form = descent.loss_form(delta, skip, steps)
+        found = descent.loss(descent.descend(delta, skip, steps), delta, skip)
+        assert found == pytest.approx(form, rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("skip", [0.0, 1.0])
-def test_one_step_of_the_stack_follows_the_slope_of_its_loss(skip):
-    """The loss after a tiny step must fall by rate · |gradient|², summed here by central differences of the loss."""
-    rate, settings = 1e-7, {"spread": 0.1, "depth": 2, "skip": skip, "delta": 0.3}
-    fall = np.diff(descent.descend_stack(steps=1, rate=rate, **settings))[0]
-    again = np.diff(descent.descend_stack(steps=1, rate=-rate, **settings))[0]
-    assert fall < 0 < again and fall == pytest.approx(-again, rel=1e-3)
+def test_the_gradient_written_by_hand_is_the_slope_of_the_loss(skip):
+    rng = np.random.default_rng(0)
+    weights, x, target = rng.normal(0, 0.3, (3, 2, 6, 6)), rng.normal(size=(9, 6)), rng.normal(size=(9, 6))
+
+    def loss(entries):
+        return np.array([descent.stack_gradient(w.reshape(3, 2, 6, 6), x, target, skip)[0] for w in entries])[:, None]
+
+    slope = gradients.nudge(loss, weights.ravel(), h=1e-6)[0]
+    assert descent.stack_gradient(weights, x, target, skip)[1].ravel() == pytest.approx(slope, abs=1e-8)
+
+
+def test_all_zero_weights_get_no_gradient_but_a_zero_last_matrix_learns():
+    x = store.digits().x_train[:64]
+    weights = np.zeros((1, 2, 64, 64))
+    for skip in (0.0, 1.0):
+        assert not descent.stack_gradient(weights, x, 0.8 * x, skip)[1].any()
+    weights[0, 0] = np.random.default_rng(0).normal(0, 0.1, (64, 64))
+    assert np.abs(descent.stack_gradient(weights, x, 0.8 * x, 1.0)[1][0, 1]).max() > 1e-4
+
+
+@pytest.mark.parametrize("kind", blocks.SUBLAYERS)
+def test_no_block_shrinks_below_one_minus_the_norm_of_its_slope(kind):
+    """σ_min(I + J) ≥ 1 - ‖J‖, with equality for F = -x at every strength."""
+    J = blocks.layers(kind, 1)[0].jacobian(X)
+    for scale in (0.1, 0.3, 1.0):
+        smallest = np.linalg.svd(scale * J + np.eye(64), compute_uv=False)[-1]
+        assert smallest >= 1 - scale * np.linalg.norm(J, 2) - 1e-12
+        if kind == "minus-x":
+            assert smallest == pytest.approx(1 - scale, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["feed-forward", "convolution", "attention"])
+def test_every_layer_that_is_shown_does_something(kind):
+    for digit in range(10):
+        assert all(state.any() for state in blocks.stack(store.digit(digit), blocks.layers(kind, 8), skip=0.0))
+
+
+@pytest.mark.parametrize(
+    ("x", "write", "sentence"),
+    [
+        (np.ones((5, 64)), np.ones(64), r"x has the shape \(5, 64\), F\(x\) \(64,\)\."),
+        (X, 1.0, r"x has the shape \(64,\), F\(x\) \(\)\."),
+        (X, np.ones(32), "x has 64 and F\\(x\\) has 32; .*projection"),
+    ],
+)
+def test_a_wrong_shape_gets_one_sentence(x, write, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        blocks.block(x, lambda v: write)

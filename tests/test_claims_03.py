@@ -9,6 +9,7 @@ import torch
 from helpers.maths import nets, results, store
 
 SEEDS = 3
+SHORT = {"steps": 100, "every": 1000}
 
 
 def pair(depth, **more):
@@ -76,15 +77,15 @@ def test_c8_more_layers_train_worse(record):
 @pytest.mark.claim("C8", notebook="03", part="a", source="measured",
                    reference="first / last layer's gradient within 0.1 to 20 at the start; plain's larger at the end")
 def test_c8_gradients_are_healthy(record):
-    here = run(pair(56))
+    here = run(pair(56, **SHORT))
     for on in (0, 1):
         gradient = column(here[on, "he", "start"], "gradient")
         ratio = gradient[:, 0] / gradient[:, -1]
         record(f"{('plain', 'residual')[on]}: first / last at the start", ratio)
         assert np.all((ratio > 0.1) & (ratio < 20)) and np.all(gradient[:, 0] > 0.01)
     plain, residual = (column(here[on, "he", "end"], "gradient")[:, 0] for on in (0, 1))
-    record("first layer after 300 steps, plain", plain)
-    record("first layer after 300 steps, residual", residual)
+    record("first layer after 100 steps, plain", plain)
+    record("first layer after 100 steps, residual", residual)
     assert 0.1 < np.median(plain) < 20 and residual.max() < 0.1
 
 
@@ -118,7 +119,7 @@ def test_c8_slow_is_not_stuck(record):
     record("plain looks-linear, training error after 300 steps", linear)
     assert np.median(late) < np.median(early) / 2 and np.median(early) > 8
     # The same start, trained here: with or without skips, which both forced, it would be no plain net.
-    here = run({"depth": 56, "skip": [0, 1], "scale": [1.0, 56**-0.5], "init": ["looks-linear", "he"], "steps": 100})
+    here = run({"depth": 56, "skip": [0, 1], "scale": [1.0, 56**-0.5], "init": ["looks-linear", "he"], **SHORT})
     plain, residual = (here[on, init, "end"][0]["train_error"] for on, init in ((0, "looks-linear"), (1, "he")))
     record("after 100 steps here: plain looks-linear, residual He", [plain, residual])
     assert plain < 10 and residual < 10
@@ -175,7 +176,7 @@ def test_c18_a_hundred_layers(record):
         record(f"{name}, stored: how far layer 1 moved", columns["moved"][index, 0])
     assert columns["train_error"][-1, arms["residual"]].max() < 1
     three = {"skip": [0, 0, 1], "scale": [1.0, 1.0, 110**-0.5], "init": ["small", "he", "he"]}
-    here = run({"depth": 110, **three, "steps": 100, "every": 1000})
+    here = run({"depth": 110, **three, **SHORT})
     small, plain, residual = (here[key][0] for key in ((0, "small", "end"), (0, "he", "end"), (1, "he", "end")))
     record("after 100 steps here: small, plain, residual, %", [row["train_error"] for row in (small, plain, residual)])
     assert not any(small["moved"][:50]) and not any(small["gradient"][:50]) and small["train_error"] > 80

@@ -1,5 +1,6 @@
 """The hands around a toy view that has every kind of control: no browser, no residual connection."""
 
+import sys
 import threading
 
 import pytest
@@ -125,9 +126,45 @@ def test_an_error_in_the_view_is_a_sentence_and_the_picture_stays(panel, name, v
 def test_the_first_picture_may_fail_with_a_sentence():
     panel = Panel(Toy(), "order=none")
     assert "order is none; allowed are pre and post." in panel.readout.value and panel.image.value == ""
+    assert "still the last" not in panel.readout.value
+    assert "image/png" not in panel._repr_mimebundle_()[0]
     panel.hands["order"].set("pre")
     assert "<img" in panel.image.value
     panel.close()
+
+
+def test_what_a_library_says_is_named_and_so_is_an_error_while_drawing(panel, monkeypatch):
+    def reshape(**values):
+        raise ValueError("cannot reshape array of size 32 into shape (8,8)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(panel.view, "update", reshape)
+        panel.hands["depth"].set(4)
+        assert "could not be drawn, ValueError: cannot reshape array" in panel.readout.value
+    with monkeypatch.context() as patch:
+        patch.setattr(panel.view, "limits", lambda **values: 1 / 0)
+        panel.hands["depth"].set(5)
+        assert "could not be drawn, ZeroDivisionError: division by zero." in panel.readout.value
+    monkeypatch.setattr(panel.picture, "draw", lambda: [][0])
+    panel.hands["depth"].set(6)
+    assert "could not be drawn, IndexError" in panel.readout.value
+
+
+def test_a_range_opens_again_when_nothing_narrows_it(panel, monkeypatch):
+    panel.hands["depth"].set(2)
+    assert panel.hands["layer"].widget.max == 2
+    monkeypatch.setattr(panel.view, "limits", lambda **values: {})
+    panel.hands["strength"].set(1.3)
+    assert panel.hands["layer"].widget.max == 6
+
+
+def test_slow_pictures_move_on_release(panel, monkeypatch):
+    monkeypatch.setattr(sys.modules[Panel.__module__], "SLOW", 0)
+    panel.hands["strength"].set(1.3)
+    assert not panel.hands["depth"].widget.continuous_update
+    monkeypatch.setattr(sys.modules[Panel.__module__], "SLOW", 1e9)
+    panel.hands["strength"].set(1.4)
+    assert panel.hands["depth"].widget.continuous_update and panel.hands["rate"].widget.continuous_update
 
 
 def test_only_what_moves_is_drawn_again(panel, monkeypatch):
@@ -144,12 +181,13 @@ def test_only_what_moves_is_drawn_again(panel, monkeypatch):
 def test_a_guess_is_drawn_where_it_was_made():
     panel = Panel(Toy(), predict="how many?")
     assert panel.image not in panel.box.children and "Guessed" not in panel.readout.value
-    panel.answer.value = "lots"
-    panel.box.children[2].children[0].click()
-    assert "“lots” is not understood; type a number" in panel.complaint.value
+    for word in ("lots", "", "inf", "1 nan"):
+        panel.answer.value = word
+        panel.box.children[2].children[0].click()
+        assert f"“{word}” is not understood; type a number" in panel.complaint.value
     panel.answer.value = "0.3 0,5 2"
     panel.box.children[2].children[0].click()
-    assert "Guessed (0.3, 0.0, 5.0, 2.0)" in panel.readout.value and panel.image in panel.box.children
+    assert "Guessed (0.3, 0.5, 2.0)" in panel.readout.value and panel.image in panel.box.children
     panel.hands["depth"].set(4)
     assert "Guessed" not in panel.readout.value
     panel.hands["depth"].set(3)

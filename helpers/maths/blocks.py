@@ -22,12 +22,14 @@ def block(x, F, skip=1.0, scale=1.0):
     """Return y = skip * x + scale * F(x), arrays (..., width).
 
     Raises ValueError, naming both widths, if there is something to add and the widths differ: numpy would
-    stretch a width of 1 without a word. A plain layer (skip = 0) may change the width.
+    stretch a width of 1 without a word. A plain layer (skip = 0) may change the width, never the number of rows.
     """
     x = np.asarray(x, dtype=float)
     write = np.asarray(F(x))
     if write.shape == x.shape:
         return add(x, write, skip, scale)
+    if write.ndim != x.ndim or write.shape[:-1] != x.shape[:-1]:
+        raise ValueError(f"F must give one vector for each vector: x has the shape {x.shape}, F(x) {write.shape}.")
     if np.any(skip):
         raise ValueError(
             f"The addition needs equal widths, but x has {x.shape[-1]} and F(x) has {write.shape[-1]}; "
@@ -36,8 +38,11 @@ def block(x, F, skip=1.0, scale=1.0):
     return scale * write
 
 
-def stack(x, layers, skip=1.0, scale=1.0):
-    """Return [x_0, ..., x_L]: what enters the first block and what leaves each of the L ``layers``."""
+def stack(x, layers, skip=1.0, scale=1.0, block=block):
+    """Return [x_0, ..., x_L], arrays of the shape of x: what enters the first block and what leaves each of L blocks.
+
+    ``layers`` are the L functions F, ``block`` is what a notebook may have typed instead of the one above.
+    """
     states = [np.asarray(x, dtype=float)]
     for F in layers:
         states.append(block(states[-1], F, skip, scale))
@@ -50,28 +55,28 @@ def correction(target, x, skip=1.0):
 
 
 class FeedForward:
-    """F(x) = W relu(x), W (width, width) with the variance gain² · 2 / width (He et al. 2015, 1502.01852, eq. 10)."""
+    """F(x) = W relu(x), W (64, 64) with entries of variance 2 / 64 (He et al. 2015, 1502.01852, eq. 10)."""
 
     name = "feed-forward"
 
-    def __init__(self, rng, gain=1.0, width=WIDTH):
-        self.W = rng.normal(0, gain * np.sqrt(2 / width), (width, width))
+    def __init__(self, rng):
+        self.W = rng.normal(0, np.sqrt(2 / WIDTH), (WIDTH, WIDTH))
 
     def __call__(self, x):
         return np.maximum(x, 0) @ self.W.T
 
     def jacobian(self, x):
-        """dF/dx at one x (width,): row i, column j is dF_i / dx_j."""
+        """dF/dx at one x (64,): row i, column j is dF_i / dx_j."""
         return self.W * (x > 0)
 
 
 class Convolution:
-    """F(x) = K * relu(x): one 3×3 kernel over the 8×8 picture, zeros outside, entries of variance gain² · 2 / 9."""
+    """F(x) = K * relu(x): one 3×3 kernel over the 8×8 picture, zeros outside, entries of variance 2 / 9."""
 
     name = "convolution"
 
-    def __init__(self, rng, gain=1.0):
-        self.K = rng.normal(0, gain * np.sqrt(2 / 9), (3, 3))
+    def __init__(self, rng):
+        self.K = rng.normal(0, np.sqrt(2 / 9), (3, 3))
         # A convolution is a matrix with shared entries; writing it so gives F and its Jacobian at once.
         row, column = np.divmod(np.arange(WIDTH), SIDE)
         down, right = row[None] - row[:, None], column[None] - column[:, None]
@@ -85,13 +90,13 @@ class Convolution:
 class Attention:
     """Self-attention, one head, over the sixteen 2×2 patches (Vaswani et al. 2017, eq. 1); each patch is a token of 4.
 
-    F(x) = softmax(Q Kᵀ / 2) V W_o with Q, K, V = t W_q, t W_k, t W_v; every entry of a W has the variance gain / 4.
+    F(x) = softmax(Q Kᵀ / 2) V W_o with Q, K, V = t W_q, t W_k, t W_v; every entry of a W has the variance 1 / 4.
     """
 
     name = "attention"
 
-    def __init__(self, rng, gain=1.0):
-        self.Wq, self.Wk, self.Wv, self.Wo = rng.normal(0, np.sqrt(gain / 4), (4, 4, 4))
+    def __init__(self, rng):
+        self.Wq, self.Wk, self.Wv, self.Wo = rng.normal(0, np.sqrt(1 / 4), (4, 4, 4))
 
     def weights(self, x):
         """Who reads whom: (..., 16, 16), row i is how token i divides its attention."""
@@ -125,22 +130,26 @@ class Minus:
 
     name = "minus-x"
 
-    def __init__(self, rng=None, gain=1.0):
-        self.gain = gain
+    def __init__(self, rng=None):
+        pass  # nothing is drawn
 
     def __call__(self, x):
-        return -self.gain * np.asarray(x, dtype=float)
+        return -np.asarray(x, dtype=float)
 
     def jacobian(self, x):
-        """dF/dx = -gain I."""
-        return -self.gain * np.eye(len(x))
+        """dF/dx = -I."""
+        return -np.eye(len(x))
 
 
 SUBLAYERS = {kind.name: kind for kind in (FeedForward, Convolution, Attention, Minus)}
 
 
-def layers(kind, depth, seed=0):
-    """Return ``depth`` freshly drawn F of one ``kind`` (a name in SUBLAYERS); the first k never depend on ``depth``."""
+def layers(kind, depth, seed=2):
+    """Return ``depth`` freshly drawn F of one ``kind`` (a name in SUBLAYERS); the first k never depend on ``depth``.
+
+    With some seeds relu kills a plain convolution within eight layers, whatever its strength; with this one it lives.
+    Raises ValueError for an unknown ``kind``.
+    """
     if kind not in SUBLAYERS:
         raise ValueError(f"F is {kind!r}; allowed are {', '.join(SUBLAYERS)}.")
     rng = np.random.default_rng(seed)

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from . import blocks
-
 
 def nudge(f, x, h=1e-5):
     """Return the Jacobian of ``f`` at ``x`` (n,) by central differences: nudge one input, watch every output.
@@ -15,13 +13,13 @@ def nudge(f, x, h=1e-5):
     return (f(x + steps) - f(x - steps)).T / (2 * h)
 
 
-def send_back(arrow, states, layers, skip=1.0, scale=1.0):
+def send_back(arrow, jacobians):
     """Send ``arrow`` (n,), a gradient at the output, down a stack; return the L + 1 arrows, the input's first.
 
-    ``states`` are what ``blocks.stack`` returned, and every layer has ``jacobian(x)``. One factor a layer, by the
-    chain rule: g_l = (skip I + scale dF/dx)ᵀ g_(l+1).
+    ``jacobians`` are the dy/dx (n, n) of the L blocks, the first block's first.
+    The chain rule: g_l = (dy_l/dx_l)ᵀ g_(l+1).
     """
     arrows = [np.asarray(arrow, dtype=float)]
-    for x, F in zip(reversed(states[:-1]), reversed(layers), strict=True):
-        arrows.append(blocks.add(arrows[-1], F.jacobian(x).T @ arrows[-1], skip, scale))
+    for J in reversed(list(jacobians)):
+        arrows.append(J.T @ arrows[-1])
     return arrows[::-1]

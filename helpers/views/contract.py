@@ -137,6 +137,14 @@ class View:
         """Return {name: (low, high)}: ranges that are narrower given the other values."""
         return {}
 
+    def truth(self, **values):
+        """Return what a learner's guess is held against, a number or one of ``answers``; only for views that ask."""
+        raise NotImplementedError
+
+    def feed(self, rows):
+        """Take new rows of an experiment, stored or live, for the next ``update``; only for views of experiments."""
+        raise NotImplementedError
+
     def defaults(self):
         """Return {name: default} in the order of the controls."""
         return {control.name: control.default for control in self.controls}

@@ -28,8 +28,8 @@ class Stack(View):
     presets = {
         "residual block": "depth=1 skip=on scale=1",
         "plain block": "depth=1 skip=off scale=1",
-        "nothing learned, residual": "depth=4 skip=on scale=0",
-        "nothing learned, plain": "depth=4 skip=off scale=0",
+        "F writes nothing, residual": "depth=4 skip=on scale=0",
+        "F writes nothing, plain": "depth=4 skip=off scale=0",
         "eight residual blocks": "depth=8 skip=on scale=0.15",
         "eight plain blocks": "depth=8 skip=off scale=0.15",
     }
@@ -64,15 +64,14 @@ class Stack(View):
         self.moving = [*self.diagram.moving, *moving]
 
     def update(self, digit, F, depth, skip, scale):
-        layers = blocks.layers(F, depth)
-        states = [store.digit(digit)]
-        for layer in layers:
-            states.append(self.idea(states[-1], layer, float(skip), scale))
+        states = blocks.stack(store.digit(digit), blocks.layers(F, depth), float(skip), scale, self.idea)
         x, y = states[-2:]
-        write = scale * layers[-1](x)
+        # The copy is what the typed block passes on when F writes nothing; the picture follows it, not the switch.
+        kept = self.idea(x, np.zeros_like, float(skip), scale)
+        write, skip = y - kept, float(np.round(kept @ x / (x @ x), 6)) if x.any() else float(skip)
         self._show_pictures(x, write, y, skip)
         self._show_arrows(states, write, skip)
-        self.diagram.show(F, float(skip), scale)
+        self.diagram.show(F, skip, scale)
         norms = [np.linalg.norm(v) for v in (x, write, y)]
         self.kept_title.set_text("x" if skip else "x, not kept")
         self.kept.set_text("x, the copy that is kept" if skip else "x, not kept")
@@ -152,16 +151,16 @@ class Target(View):
 
     def truth(self, delta, **_):
         """How many times larger the plain layer's starting loss is: ((1 - δ) / δ)²."""
-        return ((1 - delta) / delta) ** 2 if delta else np.inf
+        return ((1 - delta) / delta) ** 2 if delta else float("inf")
 
     def update(self, digit, delta, skip, steps):
         x = store.digit(digit)
         target = (1 - delta) * x
         write = self.idea(target, x, float(skip))
         self._show(x, target, write, skip)
-        measured = [descent.descend(delta, on, steps) for on in (1.0, 0.0)]
+        measured = [descent.loss(descent.descend(delta, on, steps), delta, on) for on in (1.0, 0.0)]
         for curve, on in zip(self.curves, (1.0, 0.0), strict=True):
-            curve.set_ydata(descent.descend_form(self.grid, on, steps))
+            curve.set_ydata(descent.loss_form(self.grid, on, steps))
         for dot, label, loss, name in zip(self.dots, self.labels, measured, ("residual", "plain"), strict=True):
             shown = float(np.clip(loss, 1.2e-4, 8))
             dot.set_data([delta], [shown])
@@ -182,13 +181,12 @@ class Target(View):
     def _distance(self, delta):
         if not self.guess:
             return ""
-        guesses = ", ".join(map(style.number, self.guess))
-        return (
-            f" Your guess (grey diamond): plain starts {guesses} times higher; it is {style.number(self.truth(delta))}."
-        )
+        truth = self.truth(delta)
+        off = ", ".join(style.number(max(g, truth) / min(g, truth)) if g > 0 else "infinite" for g in self.guess)
+        return f" It starts {style.number(truth)} times higher; your guess (grey diamond) is off by a factor {off}."
 
     def _show(self, x, target, write, skip):
-        top = np.abs(x).max()  # one shade for one number, whatever δ is
+        top = np.abs(x).max()  # the same shades whatever δ is; beyond δ = 1 the strongest pixels of F are full
         for picture, values in zip(self.pictures, (x, target, write), strict=True):
             style.paint(picture, values, top)
         self.learns.set_text(f"what F must learn:\n{'target − x' if skip else 'the whole target'}")

@@ -14,7 +14,7 @@ class Towers(View):
     notebook, part = "00", "a"
     controls = (
         DIGIT,
-        Control("depth", "depth", "how many layers are stacked", "integer", 8, 1, 32),
+        Control("depth", "depth", "how many layers are stacked", "integer", 8, 2, 32),
         SKIP,
         Control(
             "scale",
@@ -35,78 +35,73 @@ class Towers(View):
         "layers that do nothing": "depth=8 skip=on scale=0",
     }
     standard = staticmethod(blocks.block)
-    HEIGHTS = (44, 132, 220, 308)
+    HEIGHTS = (60, 184, 308)  # of the digit, of half way and of the top, in pixels
 
     def build(self):
         ground = style.blank(self.figure)
         self.towers = [self._tower(ground, 84, style.PLAIN_LINE), self._tower(ground, 420, style.RESIDUAL_LINE)]
         self.floors = [style.text(ground, 74, height, ha="right") for height in self.HEIGHTS]
-        ground.plot([378, 378], [20, 380], color="#d0d0d0", linewidth=1)
-        style.text(ground, 84, 388, "plain: y = F(x)", color=style.PLAIN, weight="bold", ha="left")
+        ground.plot([398, 398], [20, 380], color="#d0d0d0", linewidth=1)
+        style.text(ground, 84, 388, "plain: y = strength · F(x)", color=style.PLAIN, weight="bold", ha="left")
         self.name = style.text(ground, 420, 388, weight="bold", ha="left")
-        towers = [
-            piece
-            for tower in self.towers
-            for name in ("pictures", "lengths", "arrows", "returns")
-            for piece in tower[name]
-        ]
-        self.moving = [*self.floors, *towers]
+        # What the digit alone decides (bottom of a tower, top of the arrow) stands still.
+        for tower in self.towers:
+            self.moving += [*tower["pictures"][1:], *tower["lengths"][1:], *tower["arrows"], *tower["returns"][:-1]]
+        self.moving += self.floors[1:]
 
     def _tower(self, ground, left, line):
-        tower = {"pictures": [], "lengths": [], "arrows": [], "returns": [], "climbs": []}
+        tower = {"pictures": [], "lengths": [], "arrows": [], "returns": []}
         for height in self.HEIGHTS:
-            tower["pictures"].append(style.image(self.figure, (left, height - 32, 64, 64)))
-            tower["lengths"].append(style.text(ground, left + 72, height, ha="left"))
-            tower["returns"].append(style.text(ground, left + 190, height, ha="left"))
+            tower["pictures"].append(style.image(self.figure, (left, height - 45, 90, 90)))
+            tower["lengths"].append(style.text(ground, left + 98, height, ha="left"))
+            tower["returns"].append(style.text(ground, left + 206, height, ha="left"))
         for low, high in zip(self.HEIGHTS, self.HEIGHTS[1:], strict=False):
             tower["arrows"].append(style.arrow(ground, line["color"], linestyle=line["linestyle"]))
-            tower["arrows"][-1].set_positions((left + 176, high - 8), (left + 176, low + 8))
-            tower["climbs"].append(style.arrow(ground, style.INK, linewidth=1, mutation_scale=9))
-            tower["climbs"][-1].set_positions((left + 32, low + 34), (left + 32, high - 33))
-        style.text(ground, left, 358, "digit up, length", ha="left")
-        style.text(ground, left + 150, 358, "arrow back, length", ha="left")
+            tower["arrows"][-1].set_positions((left + 192, high - 8), (left + 192, low + 8))
+            climb = style.arrow(ground, style.INK, linewidth=1, mutation_scale=9)
+            climb.set_positions((left + 45, low + 47), (left + 45, high - 46))
+        style.text(ground, left, 366, "digit up, length", ha="left")
+        style.text(ground, left + 156, 366, "arrow back, length", ha="left")
         return tower
 
     def update(self, digit, depth, skip, scale):
         layers = blocks.layers("feed-forward", depth)
         x = store.digit(digit)
-        floors = sorted(set(np.linspace(0, depth, len(self.HEIGHTS)).round().astype(int)))
+        floors = (0, depth // 2, depth)
         ends = []
         for tower, on in zip(self.towers, (0.0, float(skip)), strict=True):
-            states = [x]
-            for F in layers:
-                states.append(self.idea(states[-1], F, on, scale))
-            arrows = gradients.send_back(x / np.linalg.norm(x), states, layers, on, scale)
+            states = blocks.stack(x, layers, on, scale, self.idea)
+            arrows = gradients.send_back(x / np.linalg.norm(x), self._slopes(states, layers, on, scale))
             self._fill(tower, floors, states, arrows)
             ends += [np.linalg.norm(states[-1]) / np.linalg.norm(x), np.linalg.norm(arrows[0])]
-        for label, floor in zip(self.floors, (*floors, *[None] * 3), strict=False):
-            label.set_text("" if floor is None else f"after {floor}" if floor else "digit")
+        for label, floor in zip(self.floors, floors, strict=True):
+            label.set_text(f"after {floor}" if floor else "digit")
         colour, dash = (style.RESIDUAL, "-") if skip else (style.PLAIN, style.PLAIN_LINE["linestyle"])
-        title = "with + I: y = x + F(x)" if skip else "+ I switched off: y = F(x)"
-        if self.name.get_text() != title:
+        title = "with + I: y = x + strength · F(x)" if skip else "+ I off: y = strength · F(x)"
+        if self.name.get_text() != title:  # it stands still: setting it again would redraw the whole picture
             self.name.set(text=title, color=colour)
         for piece in self.towers[1]["arrows"]:
             piece.set(color=colour, linestyle=dash)
         up, back, other_up, other_back = map(style.number, ends)
         name = "the tower with + I" if skip else "the second tower, + I off,"
         return (
-            f"{depth} layer{'s' * (depth > 1)}, strength {scale:.2g}: the plain tower passes {up} times the digit's "
+            f"{depth} layers, strength {scale:.2g}: the plain tower passes {up} times the digit's "
             f"length and its arrow comes back {back} long; {name} passes {other_up} times, its arrow {other_back}."
         )
 
+    def _slopes(self, states, layers, skip, scale):
+        """The Jacobian of each block as typed, by nudges that are small beside what the block reads."""
+        for x, F in zip(states[:-1], layers, strict=True):
+            nudge = 1e-5 * (np.abs(x).max() or 1.0)
+            yield gradients.nudge(lambda v, F=F: self.idea(v, F, skip, scale), x, nudge)
+
     def _fill(self, tower, floors, states, arrows):
         top = np.abs(states[0]).max()
-        for level in range(len(self.HEIGHTS)):
-            shown = level < len(floors)
-            state, arrow = (states[floors[level]], arrows[floors[level]]) if shown else (states[0], arrows[0])
-            tower["pictures"][level].axes.set_visible(shown)
-            tower["pictures"][level].set_visible(shown)
-            style.paint(tower["pictures"][level], state, top)
-            tower["lengths"][level].set_text(style.number(np.linalg.norm(state)) if shown else "")
-            tower["returns"][level].set_text(style.number(np.linalg.norm(arrow)) if shown else "")
-        for level, (back, climb) in enumerate(zip(tower["arrows"], tower["climbs"], strict=True)):
-            shown = level + 1 < len(floors)
-            length = np.linalg.norm(arrows[floors[level]]) if shown else 0
+        for level, floor in enumerate(floors):
+            style.paint(tower["pictures"][level], states[floor], top)
+            tower["lengths"][level].set_text(style.number(np.linalg.norm(states[floor])))
+            tower["returns"][level].set_text(style.number(np.linalg.norm(arrows[floor])))
+        for piece, floor in zip(tower["arrows"], floors, strict=False):
+            length = np.linalg.norm(arrows[floor])
             # A tenfold longer arrow is drawn 1.5 points thicker: lengths here span many powers of ten.
-            back.set(linewidth=float(np.clip(3 + 1.5 * np.log10(length or 1), 0.5, 8)), visible=length > 0)
-            climb.set_visible(shown)
+            piece.set(linewidth=float(np.clip(3 + 1.5 * np.log10(length or 1), 0.5, 8)), visible=length > 0)

@@ -20,9 +20,11 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def number(value):
     """Return ``value`` in two or three digits as a reader would write it: 0.25, 1,400, 8.6×10⁴, 2×10⁻¹⁶."""
+    if not np.isfinite(value):
+        return "not a number" if np.isnan(value) else "infinite" if value > 0 else "−infinite"
     value = value + 0.0  # no minus before zero
-    if value == 0 or 0.001 <= abs(value) < 10_000:
-        words = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if value == 0 or 0.001 <= abs(value) < 9_999.5:
+        words = f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
         return words.replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
     return f"{float(digits):g}".replace("-", "−") + f"×10{str(int(power)).translate(_RAISED)}"
@@ -103,7 +105,9 @@ def image(figure, box, shape=(8, 8), title=""):
 
 def paint(picture, values, top):
     """Show ``values`` (any shape of the right size) in an ``image``; ±``top`` is black and white."""
-    picture.set_data(np.reshape(values, picture.get_size()) / (top or 1))
+    shades = np.reshape(values, picture.get_size()) / (top or 1)
+    if not np.array_equal(picture.get_array(), shades):  # a picture that stands still must not redraw the background
+        picture.set_data(shades)
 
 
 def shades(ax, x, y):

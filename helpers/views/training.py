@@ -1,5 +1,7 @@
 """The pictures of notebook 03, continued: training curves, inserted layers, and whether the pair is fair."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..maths import blocks, results, store
@@ -88,7 +90,8 @@ class Curves(View):
 
     def _fit(self, depth, top):
         """Let the axes by layer hold what is drawn; they change by factors of two, so the picture seldom jumps."""
-        limits = (0.5, depth + 0.5), (0, float(2.0 ** np.ceil(np.log2(1.05 * top))))
+        top = float(2.0 ** np.ceil(np.log2(1.05 * top)))
+        limits = (0.5, depth + 0.5), (-0.02 * top, top)
         if (self.right.get_xlim(), self.right.get_ylim()) != limits:
             self.right.set(xlim=limits[0], ylim=limits[1])
 
@@ -113,7 +116,7 @@ class Inserted(View):
         Control("depth", "inserted layers", "how many layers are inserted", "integer", 54, options=DEPTHS),
         SKIP,
         Control("weights", "weights", "of the inserted layers", "choice", "by-hand", options=("by-hand", "usual")),
-        DIGIT,
+        replace(DIGIT, default=5),
     )
     presets = {
         "plain, by hand": "depth=54 skip=off weights=by-hand",
@@ -157,12 +160,12 @@ class Inserted(View):
             marks.set_data(range(10), scores[which])
         errors = self._trained()
         for on, dots in enumerate(self.dots):
-            dots.set_data(np.repeat(self.DEPTHS, 5) * (0.96, 1.04)[on], errors[on].ravel())
+            dots.set_data(np.repeat(self.DEPTHS, 5) * (0.94, 1.06)[on], errors[on].ravel())
         self.cursor.set_xdata([depth, depth])
         self._fit(max(np.abs(before[which]).max(), np.abs(after[which]).max()))
         change = np.abs(after - before).max()
-        how = "set by hand" if weights == "by-hand" else "from the usual start, untrained"
-        self.title.set_text(f"scores of a {digit}; layers {how}")
+        how = "set by hand" if weights == "by-hand" else "untrained, from the usual start"
+        self.title.set_text(f"scores of a {digit}; layers {how.partition(',')[0]}")
         plain, residual = (row[self.DEPTHS.index(depth)] for row in errors)
         wrong = [(scores.argmax(1) != data.y_test).mean() for scores in (before, after)]
         words = f"{depth} {arm(skip)} layers inserted, {how}: on 360 test images the largest change of a score is "

@@ -1,4 +1,7 @@
-"""One widget for each kind of control, all with the same four methods: value, set, limit, observe."""
+"""One widget for each kind of control, all with ``widget``, ``value``, ``set`` and ``observe``.
+
+Sliders have ``limit`` besides, rows of switches ``resize``.
+"""
 
 import math
 
@@ -12,21 +15,21 @@ def place(width="auto"):
     return w.Layout(width=width, margin="2px 24px 2px 2px")
 
 
-def make(control, continuous=True):
+def make(control):
     """Return the hand for ``control`` (kinds: see the contract of the view)."""
     if control.kind == "switches":
         return Switches(control)
     if control.kind == "sequence":
         return Sequence(control)
     if control.stops():
-        return Stops(control, continuous)
-    return Single(control, continuous)
+        return Stops(control)
+    return Single(control)
 
 
 class Single:
     """A slider, a switch or a choice: one ipywidget that holds the value itself."""
 
-    def __init__(self, control, continuous=True):
+    def __init__(self, control):
         self.control = control
         common = {
             "description": control.label,
@@ -34,9 +37,7 @@ class Single:
             "layout": place("auto" if control.kind in ("switch", "choice") else "330px"),
         }
         if control.kind == "integer":
-            made = w.IntSlider(
-                control.default, control.low, control.high, control.step or 1, continuous_update=continuous, **common
-            )
+            made = w.IntSlider(control.default, control.low, control.high, control.step or 1, **common)
         elif control.kind == "number":
             step = control.step or (control.high - control.low) / 100
             made = w.FloatSlider(
@@ -45,7 +46,6 @@ class Single:
                 max=control.high,
                 step=step,
                 readout_format=f".{max(0, math.ceil(-math.log10(step)))}f",
-                continuous_update=continuous,
                 **common,
             )
         elif control.kind == "switch":
@@ -78,7 +78,7 @@ class Single:
 class Stops(Single):
     """A slider that rests only at given values: stored results, or numbers spaced by factors."""
 
-    def __init__(self, control, continuous=True):
+    def __init__(self, control):
         self.control, self.stops = control, control.stops()
         options = [(f"{stop:g}", stop) for stop in self.stops]
         self.widget = explain(
@@ -88,7 +88,6 @@ class Stops(Single):
                 style=WIDE,
                 description=control.label,
                 layout=place("330px"),
-                continuous_update=continuous,
             ),
             control.help,
         )
@@ -112,7 +111,7 @@ class Stops(Single):
 class Switches:
     """One checkbox a layer; the value is the tuple of layers that are on, counted from 1."""
 
-    def __init__(self, control, continuous=True):
+    def __init__(self, control):
         self.control, self.callbacks, self.boxes = control, [], []
         self.widget = w.HBox([w.HTML(control.label)], layout=w.Layout(flex_flow="row wrap", align_items="center"))
         self.resize(max(control.default, default=1))
@@ -155,7 +154,7 @@ class Sequence:
 
     EMPTY = "–"
 
-    def __init__(self, control, continuous=True):
+    def __init__(self, control):
         self.control = control
         self.places = [
             explain(

@@ -1,7 +1,9 @@
 """Controls above, picture below, one sentence under it: what a learner touches, the same in every notebook."""
 
 import html
+import math
 import time
+from collections import deque
 from contextlib import contextmanager
 
 import ipywidgets as w
@@ -10,7 +12,7 @@ from IPython.display import display
 from . import controls, registry
 from .picture import LOCK, WIRE_ONLY, Picture, encode
 
-SLOW = 0.25  # seconds; a picture that costs more moves when the handle is released
+SLOW = 0.25  # seconds; while pictures cost more than this, they move when the handle is released
 READOUT = "font-size:13px;line-height:17px;min-height:51px;max-width:720px"
 
 
@@ -35,9 +37,8 @@ class Panel:
         self.image = w.HTML()
         self.readout = w.HTML()
         self.readout.add_class("explore-readout")
-        self.hands = {}
-        self._measure()
-        self.hands = {c.name: controls.make(c, self.continuous) for c in view.controls}
+        self._seconds = deque(maxlen=3)
+        self.hands = {c.name: controls.make(c) for c in view.controls}
         self._set(self.start)
         for hand in self.hands.values():
             hand.observe(self._moved)
@@ -75,12 +76,6 @@ class Panel:
         self.reset.on_click(lambda _: self._apply(self.start))
         self.setting.observe(self._typed, "value")
         return w.HBox([self.preset, self.reset, self.setting], layout=w.Layout(flex_flow="row wrap", max_width="720px"))
-
-    def _measure(self):
-        self._draw(self.start)
-        began = time.perf_counter()
-        self._draw(self.start)
-        self.continuous = time.perf_counter() - began < SLOW
 
     # What a learner does
 
@@ -123,19 +118,18 @@ class Panel:
     def _set(self, values):
         with self._quietly():
             # Values move in the whole range, then ranges narrow: a page that clips a value sends the clipped one back.
-            for name in self.view.limits(**values):
-                self.hands[name].limit()
+            self._narrow(values, {})
             for name, hand in self.hands.items():
                 hand.set(values[name])
-            self._narrow(values)
+            self._narrow(values, self.view.limits(**values))
 
-    def _narrow(self, values):
+    def _narrow(self, values, limits):
         """Fit ranges to the other values. No control is set here: it may have moved on since ``values`` were read."""
         with self._quietly():
-            for name, limits in self.view.limits(**values).items():
-                self.hands[name].limit(*limits)
             for control in self.view.controls:
-                if control.kind == "switches":
+                if control.kind in ("integer", "number"):
+                    self.hands[control.name].limit(*limits.get(control.name, ()))
+                elif control.kind == "switches":
                     self.hands[control.name].resize(values[control.length])
 
     def values(self):
@@ -144,40 +138,45 @@ class Panel:
 
     # What is shown
 
-    def _draw(self, values=None, preset=""):
+    def _draw(self, preset=""):
         """Draw the present values. The lock is held from reading them to showing them: a late draw never wins."""
         with LOCK:
-            if values is None:
-                self._narrow(self.values())
-                values = self.values()
-            if self._guessed_at:
-                self.view.guess = self._guessed_at[1] if values == self._guessed_at[0] else ()
+            began = time.perf_counter()
             try:
+                self._narrow(self.values(), self.view.limits(**self.values()))
+                values = self.values()
+                self._show_setting(values, preset)
+                if self._guessed_at:
+                    self.view.guess = self._guessed_at[1] if values == self._guessed_at[0] else ()
                 alt = self.view.update(**values)
+                self.picture.draw()
             except Exception as error:  # a learner's own function may raise anything; the panel says so
                 self._say(error)
             else:
                 self.alt = alt
-                self.picture.draw()
                 self.image.value = self.picture.element(alt)
                 self.readout.value = f'<div style="{READOUT}">{html.escape(alt)}</div>'
-            if self.hands:
-                self._show_setting(values, preset)
+            self._pace(time.perf_counter() - began)
+
+    def _pace(self, seconds):
+        """Let sliders answer while they move, or on release while pictures are slow (the median of three draws)."""
+        self._seconds.append(seconds)
+        for hand in self.hands.values():
+            if hand.widget.has_trait("continuous_update"):
+                hand.widget.continuous_update = sorted(self._seconds)[len(self._seconds) // 2] < SLOW
 
     def _show_setting(self, values, preset):
         with self._quietly():
             self.setting.value, self.preset.value = self.view.line(values), preset
 
     def _say(self, error):
-        words = (
-            str(error)
-            if isinstance(error, ValueError)
-            else f"This could not be drawn, {type(error).__name__}: {error}."
-        )
-        self.readout.value = (
-            f'<div style="{READOUT}"><strong>{html.escape(words)}</strong><br>'
-            f"The picture is still the last one: {html.escape(self.alt)}</div>"
-        )
+        words = str(error)
+        if not (
+            isinstance(error, ValueError) and words.endswith(".")
+        ):  # ours are sentences, those of libraries are not
+            words = f"This could not be drawn, {type(error).__name__}: {words}."
+        last = f"<br>The picture is still the last one: {html.escape(self.alt)}" if self.alt else ""
+        self.readout.value = f'<div style="{READOUT}"><strong>{html.escape(words)}</strong>{last}</div>'
 
     # Predict first
 
@@ -200,13 +199,12 @@ class Panel:
     def _answered(self):
         word = self.answer.value
         try:
-            guess = (word,) if self.view.answers else tuple(float(part) for part in word.replace(",", " ").split())
-            if not guess:
+            guess = (word,) if self.view.answers else tuple(float(part.replace(",", ".")) for part in word.split())
+            if not guess or not all(isinstance(part, str) or math.isfinite(part) for part in guess):
                 raise ValueError
         except ValueError:
-            self.complaint.value = (
-                f"“{html.escape(word)}” is not understood; type a number, or several with spaces between."
-            )
+            sentence = f"“{word}” is not understood; type a number, or several with spaces between."
+            self.complaint.value = html.escape(sentence)
             return
         self._guessed_at = (self.values(), guess)
         self._reveal()
@@ -227,16 +225,17 @@ class Panel:
 
     def _repr_mimebundle_(self, **_):
         """The widget for a live notebook and, for a reader without a kernel, the picture with its alt text."""
-        with LOCK:
-            png = encode(self.picture.png(level=9))
-        width, height = self.picture.size
         data = {
             "application/vnd.jupyter.widget-view+json": {
                 "version_major": 2,
                 "version_minor": 0,
                 "model_id": self.box.model_id,
             },
-            "image/png": png,
             "text/plain": self.alt,
         }
+        if not self.alt:  # nothing could be drawn; the panel says why
+            return data, {}
+        with LOCK:
+            data["image/png"] = encode(self.picture.png(level=9))
+        width, height = self.picture.size
         return data, {"image/png": {"alt": self.alt, "width": width, "height": height}}

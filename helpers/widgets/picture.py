@@ -14,13 +14,15 @@ LOCK = getattr(Figure, "_render_lock", None) or threading.RLock()
 
 # Run by the browser whenever a picture arrives: names the slider handles for screen readers and keeps the notebook's
 # one-letter shortcuts (b, m, d d) quiet while a control has the focus. ipywidgets offers no option for either.
+# Once more a moment later: a switch that came with this picture may be on the page only then.
 WIRE = (
-    "const p=this.closest('.explore');if(p){p.querySelectorAll('.noUi-handle').forEach(h=>{"
-    "const w=h.closest('.widget-inline-hbox'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
+    "const wire=()=>{const p=this.closest('.explore');if(!p)return;p.querySelectorAll('.noUi-handle').forEach(h=>{"
+    "const w=h.closest('.jupyter-widgets'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
     "h.setAttribute('aria-label',l?l.textContent:'value');if(r)h.setAttribute('aria-valuetext',r.textContent)});"
     "p.querySelectorAll('input,select,textarea,button,[tabindex],[contenteditable]').forEach("
     "e=>e.setAttribute('data-lm-suppress-shortcuts','true'));"
-    "p.querySelectorAll('.explore-readout .widget-html-content').forEach(e=>e.setAttribute('role','status'))}"
+    "p.querySelectorAll('.explore-readout .widget-html-content').forEach(e=>e.setAttribute('role','status'))};"
+    "wire();setTimeout(wire,300)"
 )
 _NOTHING = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 WIRE_ONLY = f'<img src="{_NOTHING}" alt="" width="1" height="1" onload="{WIRE}">'
