@@ -20,7 +20,7 @@ class Signals(NamedTuple):
 
 
 def layer_norm(x):
-    """Return x (..., width) with mean 0 and variance 1 over the last axis (Ba et al. 2016, no gain, no bias); 0 stays 0."""
+    """Return x (..., width) with mean 0 and variance 1 over the last axis (Ba et al. 2016, without gain); 0 stays 0."""
     centred = x - x.mean(-1, keepdims=True)
     return centred / np.maximum(np.sqrt(np.square(centred).mean(-1, keepdims=True)), 1e-300)
 

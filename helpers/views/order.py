@@ -1,6 +1,7 @@
 """The pictures of notebook 04: a block built from pieces in any order, and what the order does at depth."""
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..maths import blocks, orders, signals, store, tokens
 from . import style
@@ -24,7 +25,9 @@ def title(order, skip=1.0, scale=1.0):
         return f"{name}, + I off: a plain layer"
     if name == "post-LN" and skip > 1:
         return f"{name} with a heavier copy, as in DeepNorm"
-    return f"{name}, silent, as ReZero starts" if not scale else name
+    if not scale:
+        return f"{name}, silent{', as ReZero starts' * (found.name == 'bare residual block')}"
+    return name
 
 
 class Builder(View):
@@ -157,12 +160,13 @@ class AtDepth(View):
         rng = np.random.default_rng(1)
         self.layers = signals.draw_layers(48, self.WIDTH, draws=(self.DRAWS,))
         self.x, self.arrow = signals.layer_norm(rng.normal(size=(2, self.DRAWS, self.WIDTH)))
-        boxes = {(70, 56, 270, 262): "root mean square of x, log scale",
+        boxes = {(84, 56, 256, 262): "root mean square of x, log scale",
                  (436, 56, 270, 262): "length of the arrow, log scale"}
         self.axes = [style.axes(self.figure, box, "layer", label) for box, label in boxes.items()]
         for ax in self.axes:
             ax.set(yscale="log", xlim=(0, 1), ylim=(0.1, 10))
             ax.minorticks_off()
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         small = {"markersize": 3}
         looks = [{**look, **small} for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.bands = [[Band(ax, look) for look in looks] for ax in self.axes]
@@ -170,7 +174,7 @@ class AtDepth(View):
         self.forms = [ax.plot([], [], **style.FORM_LINE, zorder=5)[0] for ax in (*self.axes, self.axes[1])]
         diamond = {"color": style.TRUTH, "marker": "D", "linestyle": "none", "markersize": 8, "clip_on": False}
         self.guesses = self.axes[1].plot([], [], **diamond)[0]
-        style.text(ground, 205, 334, "going up: the stream")
+        style.text(ground, 212, 334, "going up: the stream")
         style.text(ground, 571, 334, "coming back: the arrow, 1 at the top")
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
         style.text(ground, 704, 386, "dashed black: closed form", ha="right")
@@ -206,7 +210,7 @@ class AtDepth(View):
         self._fit(depth, found, plain)
         self.guesses.set_data([0] * len(self.guess), np.maximum(self.guess, 1e-30))
         key = "squares: all paths" if plain else "circles: all paths; triangles: identity path alone"
-        self.keys.set_text(key if runs else "")
+        self.keys.set_text(key if runs else why)
         if not runs:
             return f"{', '.join(order) or 'No pieces'}: not a residual block, because {why}. There is nothing to stack."
         return self._words(order, depth, plain, found, form)

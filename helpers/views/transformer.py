@@ -4,6 +4,7 @@ import json
 from functools import cache
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..maths import orders, store, tokens
 from . import style
@@ -52,18 +53,19 @@ class Wrapped(View):
         face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
         self.marks = [ground.plot([], [], marker=mark, **face)[0] for mark in self.MARKS.values()]
         ground.plot([36], [214], **bar, marker="|", markersize=13)
-        ground.plot([106], [214], **cross, markersize=11)
+        self.legend = [ground.plot([106], [214], **cross, markersize=11)[0],
+                       style.text(ground, 118, 214, "a copy is added", ha="left")]
         style.text(ground, 46, 214, "norm", ha="left")
-        style.text(ground, 118, 214, "a copy is added", ha="left")
         self.keys = [ground.plot([], [], marker=mark, markersize=11, **face)[0] for mark in self.MARKS.values()]
         self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
         self.count = style.text(ground, 16, 386, ha="left", weight="bold")
         self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
+        self.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         self.curves = [
             self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
         ]
-        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.marks, *self.keys, *self.lines,
-                       self.count, *self.curves]  # fmt: skip
+        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.legend, *self.marks, *self.keys,
+                       *self.lines, self.count, *self.curves]
 
     def update(self, blocks, kind, order, width, skip):
         rng = np.random.default_rng(0)
@@ -80,15 +82,18 @@ class Wrapped(View):
             part = each[at].sublayer if at < len(each) else None
             line.set_text(f"{part.name}: reads {part.reads}, writes {part.writes}" if part else "")
         count = tokens.additions(layers) if skip else 0
-        self.count.set_text(f"{count} additions of a copy in {blocks} block{'s' * (blocks > 1)}")
+        for artist in self.legend:
+            artist.set_visible(any(joined))
+        counted = f"{count} addition{'s' * (count != 1)} of a copy"
+        self.count.set_text(f"{counted} in {blocks} block{'s' * (blocks > 1)}")
         lengths = [np.sqrt(np.mean(state**2)) for state in tokens.stream(layers, x, float(skip))]
         for curve, on in zip(self.curves, (False, True), strict=True):
             curve.set_data((range(len(lengths)), lengths) if on == all(joined) else ([], []))
         limits = (-0.5, len(layers) + 0.5), (0, float(2.0 ** np.ceil(np.log2(1.05 * max(lengths)))))
         if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
             self.ax.set(xlim=limits[0], ylim=limits[1])
-        words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, {len(layers)} layers in "
-        words += f"order {order}{'' if skip else ', + I off'}: {count} additions of a copy. "
+        words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, that is {len(layers)} "
+        words += f"layer{'s' * (len(layers) > 1)}, order {order}{'' if skip else ', + I off'}: {counted}. "
         words += f"Every sublayer reads and writes {width} numbers a token. "
         return (words
                 + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}.")
@@ -118,8 +123,8 @@ class Wrapped(View):
             artist.set_data(*np.reshape(points, (-1, 2)).T)
         for artist in (self.plus, *self.marks):
             artist.set_markersize(min(11, 0.45 * step))
-        for artist in self.norms:
-            artist.set_markersize(min(13, 0.5 * step))
+        self.norms[0].set_markersize(min(13, 0.35 * step))
+        self.norms[1].set_markeredgewidth(min(4, 0.15 * step))
         self.road.set(color=style.IDENTITY if all(joined) else style.INK, linewidth=4 if all(joined) else 1.5)
         self.tip.set_positions((road[-1][0], self.LOW), (road[-1][0] + 16, self.LOW))
 
