@@ -5,8 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from helpers.maths import orders, signals, store, tokens
+from helpers.views.order import Builder
+from helpers.views.transformer import Wrapped
 from tests.test_blocks import typed
 
 LETTERS = dict(zip("cnas+", orders.PIECES, strict=True))
@@ -180,3 +183,35 @@ def test_a_damaged_table_gets_a_sentence(tmp_path, monkeypatch):
             (tmp_path / "orders.json").write_text(content)
         with pytest.raises(store.DataError, match=f"data/orders.json {words}.*git checkout"):
             store.rows("orders.json", "name", "source")
+
+
+def test_a_plus_is_drawn_only_where_a_copy_is_added():
+    view = Builder()
+    for letters in SEQUENCES:
+        for skip in (1.0, 0.0) if RESIDUAL.fullmatch(letters) else (1.0,):
+            view.update(pieces(letters), skip, 1.0)
+            drawn = [artist.get_text() for artist in view.moving if isinstance(artist, Text) and artist.get_visible()]
+            joined = bool(RESIDUAL.fullmatch(letters)) and skip != 0
+            assert ("+" in drawn) == joined == view.road.get_visible(), letters
+
+
+def test_the_road_is_the_copy_that_arrives_in_what_is_typed():
+    for share in (0.0, 0.5):
+        view = Builder(lambda *given, share=share: orders.run(*given[:5], share))
+        view.update(orders.PRE_LN, 1.0, 1.0)
+        assert view.road.get_visible() == bool(share)
+        assert view.times[0].get_text() == f"× {share:g}"
+
+
+def test_the_picture_of_the_transformer_follows_what_is_typed():
+    def half_wrapped(blocks, order):
+        kinds = {"attention": order, "feed-forward": ("norm", "sublayer")}
+        return [tokens.Layer(kinds[part.name], part) for block in blocks for part in block]
+
+    for idea, additions in ((None, 12), (half_wrapped, 6)):
+        view = Wrapped(idea)
+        words = view.update(**view.defaults())
+        assert f"{additions} additions" in words
+        assert len(view.plus.get_xdata()) == additions
+        view.update(**{**view.defaults(), "skip": False})
+        assert len(view.plus.get_xdata()) == 0

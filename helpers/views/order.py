@@ -72,6 +72,9 @@ class Builder(View):
         x = store.digit(3)
         runs = "add" not in order or "copy" in order[: order.index("add")]
         values = [x, *(self.idea(order, x, self.F, signals.layer_norm, tokens.relu, skip, scale) if runs else [])]
+        if found.residual:  # what is drawn is the copy that arrives, whatever the typed function does with `skip`
+            kept, (write, total) = values[order.index("copy")], values[order.index("add") :][:2]
+            skip = round(float((total - scale * write) @ kept / (kept @ kept)), 9)
         self._show_values(order, values)
         self._show_way(order, found, skip, scale)
         name, state = title(order, skip, scale), self._state(found, skip)
@@ -240,7 +243,7 @@ class AtDepth(View):
         words += f"the arrow comes back {style.number(middle[1])} long in all"
         words += "." if plain else f", {style.number(middle[2])} along the identity path alone."
         words += "" if form else " No closed form here: a ReLU leaves a mean behind."
-        if self.guess:
-            guesses = ", ".join(map(style.number, self.guess))
-            words += f" Your guess for the identity path (grey diamond): {guesses}."
+        if self.guess and not plain:
+            off = [style.number(max(g, middle[2]) / min(g, middle[2])) if g > 0 else "infinite" for g in self.guess]
+            words += f" Your guess for the identity path (grey diamond) is off by a factor {', '.join(off)}."
         return words
