@@ -10,7 +10,8 @@ from helpers.maths import orders, store, transformer
 from helpers.maths.nets import finish
 from helpers.maths.transformer import Transformer
 
-WARM = ("post-LN_0.003_0", "post-LN_0.003_100", "pre-LN_0.003_0", "post-LN_0.001_0", "no-skip_0.001")
+WARM = [f"{name}_{rate}_{warmup}" for name in ("post-LN", "pre-LN") for rate in (0.001, 0.003) for warmup in (0, 100)]
+WARM += ["no-skip_0.001", "no-skip_0.003"]
 IMAGES = torch.randn(1, 4, 64, generator=torch.Generator().manual_seed(7))
 
 
@@ -129,9 +130,14 @@ def stored(name, column):
 
 
 def test_stored_warm_up_tells_the_story_of_the_notebook():
-    middle = {name: np.median(stored(name, "train_error")) for name in WARM}
-    assert middle["post-LN_0.003_0"] > 85
+    errors = {name: stored(name, "train_error") for name in WARM}
+    middle = {name: np.median(values) for name, values in errors.items()}
+    assert middle["post-LN_0.003_0"] > 85 and min(errors["post-LN_0.003_0"]) > 20
     assert middle["post-LN_0.003_100"] < 10
-    assert max(stored("pre-LN_0.003_0", "train_error")) < 15
-    assert max(stored("post-LN_0.001_0", "train_error")) < 5
-    assert min(stored("no-skip_0.001", "train_error")) > 80
+    assert max(errors["pre-LN_0.003_0"]) < 15
+    assert max(errors["post-LN_0.001_0"]) < 5
+    assert min(errors["no-skip_0.003"]) > 85
+    assert min(errors["no-skip_0.001"]) > max(errors["post-LN_0.001_0"])
+    for warmup in (0, 100):
+        assert middle[f"pre-LN_0.003_{warmup}"] < middle[f"post-LN_0.003_{warmup}"]
+        assert middle[f"pre-LN_0.001_{warmup}"] < middle[f"post-LN_0.001_{warmup}"]
