@@ -7,7 +7,7 @@ import time
 import pytest
 import torch
 
-from helpers.maths import nets
+from helpers.maths import nets, results, store
 from helpers.views import training
 from helpers.widgets import live
 from helpers.widgets.live import LivePanel
@@ -151,3 +151,14 @@ def test_the_default_is_a_stored_picture_and_the_config_the_stored_one():
     config = view.config(**view.defaults())
     assert config["depth"] == 56 and config["skip"] == [0, 0, 0, 1, 1, 1] and config["seed"] == [0, 1, 2] * 2
     assert {"lr": 1e-3, "steps": 300, "batch": 128, "every": 20}.items() <= config.items()
+
+
+def test_a_missing_file_is_said_and_the_panel_still_opens(tmp_path, monkeypatch):
+    results.stored.cache_clear()
+    monkeypatch.setattr(store, "FOLDER", tmp_path)
+    panel = LivePanel(training.Curves(), nets.train)
+    assert "data/depth_56.npz is missing" in panel.readout.value
+    assert "text/plain" in panel._repr_mimebundle_()[0]
+    panel.train.click()
+    ended(panel)
+    assert "data/depth_56.npz is missing" in panel.state.value

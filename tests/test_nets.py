@@ -1,12 +1,16 @@
 """The batch of nets against nets one by one, the starts against their definitions, and what must stay untouched."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
 
 from data import make
-from helpers.maths import nets, results, store
-from tests.notebooks import ROOT
+from helpers.maths import blocks, nets, results, store
+from tests.notebooks import ROOT, read
 
 SMALL = {"depth": 3, "skip": [0, 1], "scale": [1.0, 0.5], "seed": [4, 4], "steps": 3, "batch": 16, "every": 1}
 
@@ -135,6 +139,14 @@ def test_the_users_torch_is_left_alone():
     assert torch.equal(torch.rand(3), expected) and torch.get_num_threads() == threads and torch.is_grad_enabled()
 
 
+@pytest.mark.parametrize("given", [{"CPU_LIMIT": "1.0"}, {"CPU_LIMIT": "2.5", "OMP_NUM_THREADS": "1"}])
+def test_the_share_of_a_hub_is_honoured(given):
+    script = "from helpers.maths import nets; import torch; print(torch.get_num_threads())"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | given
+    found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert found.stdout.strip() == "1", found.stderr
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -179,3 +191,33 @@ def test_layers_by_hand_change_nothing():
     images = store.digits().x_test[:50]
     plain, residual = (results.inserted(images, [results.by_hand(64, on)] * 5, on) for on in (0.0, 1.0))
     assert np.array_equal(plain, results.inserted(images, [], 0.0)) and np.array_equal(plain, residual)
+
+
+def test_the_functions_typed_in_the_notebook_are_ours():
+    typed = {}
+    for cell in read(ROOT / "notebooks" / "03_depth_degradation.ipynb").cells:
+        if cell.id in ("a-idea", "b-idea", "c-idea"):
+            exec(cell.source, typed := {**typed, "np": np})
+    x = np.random.default_rng(0).normal(size=(5, 64))
+    for mine, ours in zip(typed["band"](x), results.spread(x), strict=True):
+        assert np.array_equal(mine, ours)
+    assert np.array_equal(typed["block"](x, np.tanh, 1.0, 0.5), blocks.block(x, np.tanh, 1.0, 0.5))
+    for skip in (0, 1):
+        assert np.array_equal(typed["by_hand"](64, skip), results.by_hand(64, skip))
+    mine, ours = (next(train(**SMALL))[2] for train in (typed["train"], nets.train))
+    assert mine == ours
+
+
+def test_the_table_of_rates_and_starts_bears_the_text_out():
+    early, late = {}, {}
+    for rate in ("0.0001", "0.0003", "0.001", "0.003"):
+        config, columns = results.stored(f"rate_{rate}.npz")
+        for start in ((0, 1.0, "he"), (0, 1.0, "orthogonal"), (0, 1.0, "looks-linear"), (1, 56**-0.5, "he")):
+            for found, step in ((early, 300), (late, 1500)):
+                errors = columns["train_error"][columns["step"][:, 0] == step][0]
+                found.setdefault(start[0] or start[2], []).append(errors[results.arm(config, *start)])
+    assert np.median(early["he"], 1).min() > 5
+    assert np.median(early["orthogonal"], 1).min() < np.median(early["he"], 1).min()
+    assert np.median(late["he"][:3], 1).max() < 3
+    assert np.median(early["looks-linear"][:3], 1).max() < 1 and np.max(early[1]) < 5 and np.max(late[1]) < 1
+    assert all(np.max(early[start][3]) > 10 for start in ("he", "orthogonal", "looks-linear"))

@@ -6,8 +6,13 @@ A net is `x = image @ W_in + b_in`, then `depth` layers `x = skip * x + scale * 
 """
 
 import math
+import os
 from functools import partial
 from itertools import pairwise
+
+# A hub shows all its cores and gives a share of them; more threads than that would make torch many times slower.
+if limit := os.environ.get("CPU_LIMIT"):
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, int(float(limit)))))
 
 import torch
 from torch.nn import functional

@@ -152,5 +152,6 @@ class Degradation(View):
         words += f"cosine {own['cosine'][1]:.2f}; {arm(not skip)}: {other['train_error'][1]:.1f} % and "
         words += f"{other['test_error'][1]:.1f} %. {VARIANTS[variant].words}"
         if self.guess:
-            words += f" Your guess (diamond): {', '.join(map(style.number, self.guess))} %; it is {middle:.1f} %."
+            off = ", ".join(f"{abs(guess - middle):.1f}" for guess in self.guess)
+            words += f" Your guess (diamond) is off by {off} points."
         return words

@@ -1,8 +1,9 @@
-"""The pictures of notebook 03, continued: training curves, inserted layers, and whether the pair is fair."""
+"""The pictures of notebook 03, continued: training curves and inserted layers."""
 
 from dataclasses import replace
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..maths import blocks, results, store
 from . import style
@@ -38,6 +39,7 @@ class Curves(View):
         left = style.axes(self.figure, (64, 56, 292, 270), "step (128 images each)", "error, %")
         left.set(xlim=(0, 300), ylim=(-2, 100))
         self.right = style.axes(self.figure, (440, 56, 256, 270), "layer")
+        self.right.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         looks = (*LOOKS, self.SMALL)
         self.bands = [Band(left, look) for look in looks]
         self.lines = [self.right.plot([], [], **{**look, "markersize": 3})[0] for look in looks]
@@ -75,10 +77,13 @@ class Curves(View):
                 part.set_visible(bool(nets))
             if nets:
                 band.show(columns["step"][:, 0], *results.spread(columns[column][:, nets].T), strong=index % 2 == skip)
-                rows = [row[layers] for row in last if row["skip"] == index] or columns[layers][nets]
-                line.set_data(range(1, depth + 1), np.median(rows, 0))
+                own = np.median(columns[layers][nets], 0)
+                tops.append(own.max())
+                if rows := [row[layers] for row in last if row["skip"] == index]:
+                    own = np.median(rows, 0)
+                    tops.append(own.max())
+                line.set_data(range(1, depth + 1), own)
                 line.set_alpha(1.0 if index % 2 == skip else 0.5)
-                tops.append(np.median(rows, 0).max())
         for number, line in enumerate(self.here):
             own = here[number :: len(last)] if here else []
             line.set_data([row["step"] for row in own], [row[column] for row in own])
@@ -134,7 +139,8 @@ class Inserted(View):
         left.minorticks_off()
         self.dots = [left.plot([], [], **{**look, "linestyle": "none", "markersize": 7})[0] for look in LOOKS]
         for on, look in enumerate(LOOKS):
-            style.text(left, 5, 46 - 4 * on, f"{arm(on)}, trained, 5 seeds", color=look["color"], ha="left")
+            name = ("plain: squares, 5 seeds", "residual: circles, 5 seeds")[on]
+            style.text(left, 7, 46 - 4 * on, name, color=look["color"], ha="left")
         self.cursor = left.axvline(0, color=style.TRUTH, linewidth=1, zorder=0)
         self.right = style.axes(self.figure, (400, 56, 296, 270), "class", "score")
         self.right.set(xlim=(-0.7, 9.7), xticks=range(10))
@@ -186,47 +192,3 @@ class Inserted(View):
         top = float(2.0 ** np.ceil(np.log2(1.05 * top)))
         if self.right.get_ylim() != (-top, top):
             self.right.set_ylim(-top, top)
-
-
-class Fairness(View):
-    """03 deeper: would another learning rate, another start or more patience have done it? Depth 56."""
-
-    notebook, part = "03", "d"
-    RATES = (1e-4, 3e-4, 1e-3, 3e-3)
-    STARTS = {"plain, He": (0, 1.0, "he"), "plain, orthogonal": (0, 1.0, "orthogonal"),
-              "plain, looks-linear": (0, 1.0, "looks-linear"), "residual, He": (1, 56**-0.5, "he")}
-    controls = (
-        Control("steps", "training steps", "of 128 images each", "integer", 300, options=(*range(100, 1501, 100),)),
-        Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
-    )
-    presets = {"the usual budget": "steps=300 error=training", "five times the patience": "steps=1500 error=training",
-               "new images": "steps=1500 error=test"}
-
-    def build(self):
-        ax = style.axes(self.figure, (170, 64, 530, 270), "learning rate of Adam")
-        ax.set_xticks(range(4), [f"{rate:g}" for rate in self.RATES])
-        ax.set_yticks(range(4), self.STARTS)
-        self.map = ax.imshow(np.zeros((4, 4)), cmap="Greys", vmin=0, vmax=90, aspect="auto")
-        self.cells = [[style.text(ax, column, row) for column in range(4)] for row in range(4)]
-        self.title = style.text(style.blank(self.figure), 360, 366)
-        self.moving = [self.map, self.title, *(cell for row in self.cells for cell in row)]
-
-    def update(self, steps, error):
-        column = "train_error" if error == "training" else "test_error"
-        found = np.array([self._errors(rate, steps, column) for rate in self.RATES]).swapaxes(0, 1)
-        middle = np.median(found, -1)
-        self.map.set_data(middle)
-        for place in np.ndindex(4, 4):
-            low, high = found[place].min(), found[place].max()
-            cell = self.cells[place[0]][place[1]]
-            cell.set_text(f"{middle[place]:.1f} %\n{low:.1f} to {high:.1f}")
-            cell.set_color("white" if middle[place] > 45 else style.INK)
-        self.title.set_text(f"{error} error, depth 56, {steps} steps of 128 images: middle of 3 seeds and range")
-        words = f"After {steps} steps the best learning rate gives a {error} error of "
-        best = zip(self.STARTS, middle.min(1), middle.argmin(1), strict=True)
-        return words + "; ".join(f"{name}: {low:.1f} % at {self.RATES[at]:g}" for name, low, at in best) + "."
-
-    def _errors(self, rate, steps, column):
-        config, columns = results.stored(f"rate_{rate:g}.npz")
-        when = list(columns["step"][:, 0]).index(steps)
-        return [columns[column][when, results.arm(config, *start)] for start in self.STARTS.values()]

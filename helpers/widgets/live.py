@@ -33,8 +33,8 @@ class LivePanel(Panel):
         self.experiment, self.thread, self.halt = experiment, None, threading.Event()
         self.train = w.Button(description="train it here", layout=w.Layout(width="auto"))
         self.stop = w.Button(description="stop", disabled=True, layout=w.Layout(width="auto"))
-        self.bar = w.FloatProgress(min=0, max=1, layout=w.Layout(width="180px"))
-        self.state = w.HTML("Nothing runs: the picture is stored.")
+        self.bar = w.FloatProgress(min=0, max=1, layout=w.Layout(width="120px"))
+        self.state = w.HTML("Nothing runs: the picture is stored.", layout=w.Layout(flex="1 1 340px"))
         super().__init__(view, setting)
         self.train.on_click(self._start)
         self.stop.on_click(self._halt)
@@ -50,7 +50,7 @@ class LivePanel(Panel):
             self.train.disabled, self.stop.disabled = True, False
             self.halt.clear()
             self.view.feed(None)
-            self.bar.value, self.state.value = 0, "Starting: the first time, loading torch takes some seconds."
+            self.bar.value, self.state.value = 0, "Starting: loading torch takes seconds, once."
             self.thread = threading.Thread(target=self._run, args=(self.values(),), daemon=True)
             self.thread.start()
 

@@ -17,7 +17,7 @@ LOCK = getattr(Figure, "_render_lock", None) or threading.RLock()
 # Once more a moment later: a switch that came with this picture may be on the page only then.
 WIRE = (
     "const wire=()=>{const p=this.closest('.explore');if(!p)return;p.querySelectorAll('.noUi-handle').forEach(h=>{"
-    "const w=h.closest('.jupyter-widgets'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
+    "const w=h.closest('.widget-inline-hbox'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
     "h.setAttribute('aria-label',l?l.textContent:'value');if(r)h.setAttribute('aria-valuetext',r.textContent)});"
     "p.querySelectorAll('input,select,textarea,button,[tabindex],[contenteditable]').forEach("
     "e=>e.setAttribute('data-lm-suppress-shortcuts','true'));"
