@@ -19,14 +19,15 @@ def relu(x):
 class Attention:
     """One head, softmax(Q Kᵀ / sqrt(width)) V W_o (Vaswani et al. 2017, eq. 1); entries of every W ~ N(0, 1/width).
 
-    With a ``memory`` (..., tokens, width) the keys and values come from there: cross-attention.
+    With a ``memory`` (..., tokens, width) the keys and values come from there: cross-attention. ``draws`` gives the
+    shape of a batch, each with weights of its own.
     """
 
-    def __init__(self, rng, width, memory=None):
+    def __init__(self, rng, width, memory=None, draws=()):
         self.name = "attention" if memory is None else "cross-attention"
         self.memory = memory
-        self.Wq, self.Wk, self.Wv, self.Wo = rng.normal(0, width**-0.5, (4, width, width))
-        self.reads, self.writes = len(self.Wq), self.Wo.shape[1]
+        self.Wq, self.Wk, self.Wv, self.Wo = rng.normal(0, width**-0.5, (4, *draws, width, width))
+        self.reads, self.writes = self.Wq.shape[-2], self.Wo.shape[-1]
 
     def __call__(self, x):
         source = x if self.memory is None else self.memory
@@ -107,9 +108,9 @@ def distance(x):
     return np.linalg.norm(x - x.mean(-2, keepdims=True), axis=(-2, -1)) / np.linalg.norm(x, axis=(-2, -1))
 
 
-def collapse(depth, seed, order=orders.BARE, skip=1.0, tokens=32, width=64):
-    """Return `distance` before and after each of ``depth`` layers of attention alone, (depth + 1,), random tokens."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(tokens, width))
-    layers = transformer([[Attention(rng, width) for _ in range(depth)]], order)
-    return np.array([distance(state) for state in stream(layers, x, skip)])
+def collapse(depth, draws, order=orders.BARE, skip=1.0, tokens=32, width=64):
+    """Return `distance` before and after each of ``depth`` layers of random attention alone, (draws, depth + 1)."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(draws, tokens, width))
+    layers = transformer([[Attention(rng, width, draws=(draws,)) for _ in range(depth)]], order)
+    return np.stack([distance(state) for state in stream(layers, x, skip)], -1)

@@ -170,6 +170,7 @@ class AtDepth(View):
             ax.set(yscale="log", xlim=(0, 1), ylim=(0.1, 10))
             ax.minorticks_off()
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.yaxis.set_major_formatter(lambda value, _: style.number(value).removeprefix("1×"))
         small = {"markersize": 3}
         looks = [{**look, **small} for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.bands = [[Band(ax, look) for look in looks] for ax in self.axes]

@@ -151,6 +151,7 @@ class Alike(View):
         ground = style.blank(self.figure)
         ax = style.axes(self.figure, (96, 56, 470, 280), "layer", "distance from all alike, log scale")
         ax.set(yscale="log", xlim=(-0.3, 12.3), ylim=(self.FLOOR, 3))
+        ax.yaxis.set_major_formatter(lambda value, _: style.number(value).removeprefix("1×"))
         self.bands = [Band(ax, look) for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.labels = [style.text(ground, 576, 0, ha="left", color=color) for color in (style.PLAIN, style.RESIDUAL)]
         style.text(ground, 360, 384, f"32 tokens of 64 numbers, attention with random weights, {self.DRAWS} draws")
@@ -160,7 +161,7 @@ class Alike(View):
     def _draws(self, order, skip):
         key = order, bool(skip)
         if key not in self.found:
-            runs = [tokens.collapse(12, seed, self.ORDERS[order], float(skip)) for seed in range(self.DRAWS)]
+            runs = tokens.collapse(12, self.DRAWS, self.ORDERS[order], float(skip))
             self.found[key] = np.maximum(runs, self.FLOOR)
         return self.found[key]
 
