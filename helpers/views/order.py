@@ -64,8 +64,8 @@ class Builder(View):
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
         self.state = style.text(ground, 16, 364, ha="left")
         self.facts = style.text(ground, 704, 200, ha="right", linespacing=1.5)
-        self.moving = [self.road, self.way, self.tip, *self.boxes, *self.times, *self.pictures, *self.lengths,
-                       self.name, self.state, self.facts]
+        # Everything else changes with the order alone, so a slider need not wait for it.
+        self.moving, self.shown = [*self.times, *self.pictures, *self.lengths], None
 
     def update(self, order, skip, scale):
         found = orders.verdict(order)
@@ -76,7 +76,10 @@ class Builder(View):
             kept, (write, total) = values[order.index("copy")], values[order.index("add") :][:2]
             skip = round(float((total - scale * write) @ kept / (kept @ kept)), 9)
         self._show_values(order, values)
-        self._show_way(order, found, skip, scale)
+        self._show_numbers(order, found, skip, scale)
+        if (order, bool(skip)) != self.shown:
+            self.shown = order, bool(skip)
+            self._show_way(order, found, skip)
         name, state = title(order, skip, scale), self._state(found, skip)
         self.name.set_text(name)
         self.state.set_text(state)
@@ -105,7 +108,14 @@ class Builder(View):
             name = "x" if at == 0 else f"after {order[at - 1]}" if shown else ""
             length.set_text(f"{name}: length {style.number(np.linalg.norm(values[at]))}" if shown else "")
 
-    def _show_way(self, order, found, skip, scale):
+    def _show_numbers(self, order, found, skip, scale):
+        height = self.HEIGHTS[1:][order.index("add")] if found.residual else 0
+        places = (self.ROAD, height - 27), (self.BRANCH - 42, height)
+        for label, place, number in zip(self.times, places, (skip, scale), strict=True):
+            label.set(text=f"× {number:.3g}", position=place, visible=found.residual)
+        self.times[0].set_visible(found.residual and skip != 0)
+
+    def _show_way(self, order, found, skip):
         """Draw the road and the way around it. There is a "+" only where a copy is added."""
         joined = found.residual and skip != 0
         start, end = (order.index("copy"), order.index("add")) if found.residual else (0, -1)
@@ -129,10 +139,6 @@ class Builder(View):
             y = [14, low, low, high, high, top - 14]
             self.way.set_data((x[1:5], y[1:5]) if joined else (x, y))
         self.tip.set_positions((self.ROAD, top - 16), (self.ROAD, top))
-        places = (self.ROAD, heights[end] - 27), (self.BRANCH - 42, heights[end])
-        shown = joined, found.residual
-        for label, place, number, seen in zip(self.times, places, (skip, scale), shown, strict=True):
-            label.set(text=f"× {number:.3g}", position=place, visible=seen)
 
 
 WEIGHTS = {"ones": lambda depth: (1.0, 1.0), "deepnorm": signals.deepnorm,
@@ -184,7 +190,7 @@ class AtDepth(View):
         style.text(ground, 704, 386, "dashed black: closed form", ha="right")
         self.keys = style.text(ground, 704, 362, ha="right")
         bands = [part for pair in self.bands for band in pair for part in band.parts]
-        self.moving = [*bands, *self.road.parts, *self.forms, self.guesses, self.name, self.keys]
+        self.moving = [*bands, *self.road.parts, *self.forms, self.guesses]
 
     @staticmethod
     def _numbers(depth, skip, weights):
@@ -232,7 +238,8 @@ class AtDepth(View):
         for ax, values in zip(self.axes, map(np.asarray, shown), strict=True):
             powers = np.log10(np.maximum([values.min(), values.max()], 1e-30))
             low, high = np.floor(powers[0] - 0.1), np.ceil(powers[1] + 0.1)
-            limits = (-0.02 * depth, 1.02 * depth), (float(10.0**low), float(10.0**high))
+            wide = 24 if depth <= 24 else 48  # one step: new ticks are slow, and a curve that grows shows the depth
+            limits = (-0.02 * wide, 1.02 * wide), (float(10.0**low), float(10.0**high))
             if (ax.get_xlim(), ax.get_ylim()) != limits:
                 ax.set(xlim=limits[0], ylim=limits[1])
 

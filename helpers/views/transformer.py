@@ -60,12 +60,12 @@ class Wrapped(View):
         self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
         self.count = style.text(ground, 16, 386, ha="left", weight="bold")
         self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
+        self.ax.set(ylim=(0, 8))
         self.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         self.curves = [
             self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
         ]
-        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.legend, *self.marks, *self.keys,
-                       *self.lines, self.count, *self.curves]
+        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.marks, self.count, *self.curves]
 
     def update(self, blocks, kind, order, width, skip):
         rng = np.random.default_rng(0)
@@ -77,7 +77,9 @@ class Wrapped(View):
         each = layers[: len(parts[0])]
         names = [layer.sublayer.name for layer in each]
         for key, name in zip(self.keys, self.MARKS, strict=True):
-            key.set_data(*([[36], [self.ROWS[names.index(name)]]] if name in names else [[], []]))
+            place = [self.ROWS[names.index(name)]] if name in names else []
+            if list(key.get_ydata()) != place:
+                key.set_data([36][: len(place)], place)
         for at, line in enumerate(self.lines):
             part = each[at].sublayer if at < len(each) else None
             line.set_text(f"{part.name}: reads {part.reads}, writes {part.writes}" if part else "")
@@ -89,9 +91,9 @@ class Wrapped(View):
         lengths = [np.sqrt(np.mean(state**2)) for state in tokens.stream(layers, x, float(skip))]
         for curve, on in zip(self.curves, (False, True), strict=True):
             curve.set_data((range(len(lengths)), lengths) if on == all(joined) else ([], []))
-        limits = (-0.5, len(layers) + 0.5), (0, float(2.0 ** np.ceil(np.log2(1.05 * max(lengths)))))
-        if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
-            self.ax.set(xlim=limits[0], ylim=limits[1])
+        wide = 12 if len(layers) <= 12 else 36
+        if self.ax.get_xlim()[1] != 1.02 * wide:
+            self.ax.set_xlim(-0.02 * wide, 1.02 * wide)
         words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, that is {len(layers)} "
         words += f"layer{'s' * (len(layers) > 1)}, order {order}{'' if skip else ', + I off'}: {counted}. "
         words += f"Every sublayer reads and writes {width} numbers a token. "
