@@ -24,6 +24,13 @@ def test_what_is_fed_is_drawn_and_said():
     assert set(view.lines[0].get_ydata()) == {0.2}
 
 
+def test_a_net_that_overflows_is_drawn_as_far_as_it_goes():
+    view = training.Curves()
+    view.feed([row | {"moved": [float("nan")] * 8} for row in rows(20, 8, 90.0)])
+    assert "plain 90.0 %" in view.update(**view.read("depth=8"))
+    assert np.isfinite(view.right.get_ylim()).all()
+
+
 def test_rows_of_another_depth_are_kept_for_it():
     view = training.Curves()
     view.feed(rows(0, 8, 90.0))

@@ -87,11 +87,11 @@ class Curves(View):
         for number, line in enumerate(self.here):
             own = here[number :: len(last)] if here else []
             line.set_data([row["step"] for row in own], [row[column] for row in own])
-        self._fit(depth, max(tops))
+        self._fit(depth, max(filter(np.isfinite, tops)))  # a typed block may let a net overflow
         self.titles[0].set_text(f"{curve} error, band: stored seeds{', black: here' * bool(here)}")
         self.titles[1].set_text(f"{self.NAMES[layers]}, {'here' if here else 'stored'}")
         self.small.set_visible(bool(arms[2]))
-        return self._words(columns[column], arms, depth, skip, curve, last, column)
+        return self._words(columns[column], arms, depth, curve, last, column)
 
     def _fit(self, depth, top):
         """Let the axes by layer hold what is drawn; they change by factors of two, so the picture seldom jumps."""
@@ -100,7 +100,7 @@ class Curves(View):
         if (self.right.get_xlim(), self.right.get_ylim()) != limits:
             self.right.set(xlim=limits[0], ylim=limits[1])
 
-    def _words(self, errors, arms, depth, skip, curve, last, column):
+    def _words(self, errors, arms, depth, curve, last, column):
         ends = [np.median(errors[-1, nets]) for nets in arms if nets]
         words = f"{depth} layers, {curve} error after 300 steps of 128 images, stored: plain {ends[0]:.1f} %, residual "
         words += f"{ends[1]:.1f} % (scale 1/sqrt(depth))"
@@ -189,6 +189,6 @@ class Inserted(View):
         return np.swapaxes(found, 0, 1)
 
     def _fit(self, top):
-        top = float(2.0 ** np.ceil(np.log2(1.05 * top)))
+        top = 20.0 * 2.0 ** max(0, np.ceil(np.log2(top / 20)))  # the picture seldom jumps
         if self.right.get_ylim() != (-top, top):
             self.right.set_ylim(-top, top)
