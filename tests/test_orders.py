@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 from helpers.maths import orders, signals, store, tokens
 from helpers.views.order import Builder
@@ -190,7 +189,7 @@ def test_a_plus_is_drawn_only_where_a_copy_is_added():
     for letters in SEQUENCES:
         for skip in (1.0, 0.0) if RESIDUAL.fullmatch(letters) else (1.0,):
             view.update(pieces(letters), skip, 1.0)
-            drawn = [artist.get_text() for artist in view.moving if isinstance(artist, Text) and artist.get_visible()]
+            drawn = [box.get_text() for box in view.boxes if box.get_visible()]
             joined = bool(RESIDUAL.fullmatch(letters)) and skip != 0
             assert ("+" in drawn) == joined == view.road.get_visible(), letters
 

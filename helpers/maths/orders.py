@@ -17,7 +17,7 @@ OUTPUT_NORM = ("copy", "sublayer", "norm", "add")
 SANDWICH = ("copy", "norm", "sublayer", "norm", "add")
 BARE = ("copy", "sublayer", "add")
 
-# He et al. 2016 (1603.05027), table 2: CIFAR-10 test error in % of ResNet-110 and ResNet-164. Their F has two
+# He et al. 2016 (1603.05027): CIFAR-10 test error in % of ResNet-110 and ResNet-164. Their F has two
 # convolutions, each with its norm and ReLU; here one sublayer stands for the last norm-ReLU-convolution group.
 HE_2016 = {("copy", "sublayer", "norm", "add", "activation"): ("original ResNet", 6.61, 5.93),
            ("copy", "sublayer", "add", "norm", "activation"): ("norm after addition", 8.17, 6.50),

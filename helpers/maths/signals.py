@@ -118,7 +118,7 @@ def expected(order, depth, skip=1.0, scale=1.0, passed=passed):
     addition of a write with mean zero gives skip² q + scale² write; an arrow going back meets the same factors. So for
     pre-LN q_l = 1 + l/2 and the gradient falls as 1/sqrt(q_l); for post-LN the road has the factor sqrt(2/3) a layer
     and the total gradient 1; for DeepNorm the road has (1 + scale²/(2 skip²))^(-1/2) a layer. Own derivation, after
-    the mean-field argument of Xiong et al. 2020 (2002.04745, lemmas 2 and 3).
+    the mean-field argument of Xiong et al. 2020 (2002.04745).
     """
     order = orders.check(order)
     if any(piece == "activation" and order[i + 1 : i + 2] != ("sublayer",) for i, piece in enumerate(order)):
@@ -140,7 +140,7 @@ def expected(order, depth, skip=1.0, scale=1.0, passed=passed):
 
 
 def deepnorm(depth):
-    """Return (skip, scale) of DeepNorm for post-LN layers, ``depth`` = 2 N (Wang et al. 2022, 2203.00555, table 2).
+    """Return (skip, scale) of DeepNorm for post-LN layers, ``depth`` = 2 N (Wang et al. 2022, 2203.00555).
 
     skip is their α = (2N)^(1/4). Their β = (8N)^(-1/4) multiplies both matrices of F at the start: scale = β².
     """

@@ -47,7 +47,7 @@ class Builder(View):
     standard = staticmethod(orders.run)
     HEIGHTS = 30 + 54 * np.arange(orders.LONGEST + 1)
     ROAD, BRANCH, TOP = 70, 170, 352
-    PUBLISHED = "published test error\non CIFAR-10\nResNet-110: {:.2f} %\nResNet-164: {:.2f} %\nHe et al. 2016, table 2"
+    PUBLISHED = "published test error\non CIFAR-10\nResNet-110: {:.2f} %\nResNet-164: {:.2f} %\nHe et al. 2016"
     F = blocks.FeedForward(np.random.default_rng(0))
 
     def build(self):
