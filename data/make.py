@@ -67,6 +67,23 @@ def transformers(**config):
     return compact({name: [row[name] for row in rows] for name in rows[0]})
 
 
+def lesioned_nets(**config):
+    """Train nets, take layers out of them; return one array a column and, in half precision, the nets (`net_...`)."""
+    from helpers.maths import lesions, nets
+
+    rows, done = nets.finish(lesions.train(**config))
+    # What was yielded while the nets were still training is replaced by what came last.
+    last = {tuple(row[name] for name in lesions.COLUMNS[:-1]): row["accuracy"] for row in rows}
+    table = zip(*((*key, accuracy) for key, accuracy in last.items()), strict=True)
+    columns = {name: np.array(column) for name, column in zip(lesions.COLUMNS, table, strict=True)}
+    return compact(columns) | {f"net_{name}": part.astype(np.float16) for name, part in done._asdict().items()}
+
+
+def lesioned(**config):
+    """Do the same, return the columns alone."""
+    return {name: part for name, part in lesioned_nets(**config).items() if not name.startswith("net_")}
+
+
 def compact(columns):
     """Return columns as arrays, floating-point numbers in single precision."""
     arrays = {name: np.asarray(column) for name, column in columns.items()}
@@ -109,6 +126,14 @@ def jobs():
                 made[f"transformer_{name}_{rate:g}_{warmup}.npz"] = transformers, config
         plain = {"order": orders["pre-LN"], "lr": rate, "warmup": 0, "skip": 0.0, **digit}
         made[f"transformer_no-skip_{rate:g}.npz"] = transformers, plain
+    budget = BUDGET | {"steps": 400, "every": 50}
+    # Five of the pair that is studied, three each where the study says nothing, or something else.
+    others = nets_of(3, *((skip, scale, "he") for scale in (20**-0.5, 1.0) for skip in (1, 0)))
+    pair = nets_of(5, (1, 0.5, "he"), (0, 0.5, "he"))
+    arms = {name: pair[name] + others[name] for name in pair}
+    made["lesions_20.npz"] = lesioned_nets, {"depth": 20, **arms, **budget}
+    made["lesions_8.npz"] = lesioned_nets, {"depth": 8, **pair, **budget}
+    made["lesions_thinned.npz"] = lesioned, {"depth": 20, "keep": 0.8, **nets_of(5, (1, 0.5, "he")), **budget}
     return made
 
 

@@ -66,7 +66,7 @@ class Control:
         """Return ``value`` if it may be drawn, else raise ValueError; ``low`` and ``high`` narrow the range."""
         low, high = self.low if low is None else low, self.high if high is None else high
         if self.kind in ("integer", "number") and self.options:
-            fits = value in self.options
+            fits = value in self._within(low, high)
         elif self.kind in ("integer", "number"):
             fits = low <= value <= high
         elif self.kind == "choice":
@@ -91,7 +91,11 @@ class Control:
         if self.kind == "switches":
             return f"{self.name} takes layers such as 1,3 (each at most {self.length}), or none"
         several = f"up to {self.length} of " if self.kind == "sequence" else "one of "
-        return f"{self.name} takes {several}{', '.join(map(str, self.options))}"
+        return f"{self.name} takes {several}{', '.join(map(str, self._within(low, high)))}"
+
+    def _within(self, low, high):
+        """Return the options that other values leave open; only numbers can be narrowed."""
+        return [option for option in self.options if low is None or low <= option <= high]
 
     def stops(self):
         """Return the values a slider stops at where it cannot move evenly (stored results, factors), else ()."""

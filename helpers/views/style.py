@@ -15,7 +15,7 @@ FORM_LINE = {"color": "black", "linestyle": (0, (2, 2)), "linewidth": 1.5}
 SIZE = (720, 400)  # pixels at scale 1
 TEXT = {"fontsize": 11, "color": INK, "family": "DejaVu Sans"}
 SCALE_VARIABLE = "RESIDUAL_PICTURE_SCALE"
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value):
@@ -27,7 +27,7 @@ def number(value):
         words = f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
         return words.replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
-    return f"{float(digits):g}".replace("-", "−") + f"×10{str(int(power)).translate(_RAISED)}"
+    return f"{float(digits):g}".replace("-", "−") + f"×10{str(int(power)).translate(RAISED)}"
 
 
 def classroom(scale=1.5):
