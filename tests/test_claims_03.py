@@ -58,8 +58,13 @@ def alike(cosine, skip, scale, depth):
     return kernel(cosine).mean()
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="measured, 10 seeds stored and 3 trained again",
-                   reference="depth 56, 300 steps: training error plain 10 to 40 %, residual 0 %")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="measured, 10 seeds stored and 3 trained again",
+    reference="depth 56, 300 steps: training error plain 10 to 40 %, residual 0 %",
+)
 def test_c8_more_layers_train_worse(record):
     here = run(pair(56))
     plain, residual = (column(here[on, "he", "end"], "train_error") for on in (0, 1))
@@ -75,8 +80,13 @@ def test_c8_more_layers_train_worse(record):
     assert stored(56, "train_error", 1).max() < 2 and stored(56, "test_error", 1).max() < 5
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="measured",
-                   reference="first / last layer's gradient within 0.1 to 20 at the start; plain's larger at the end")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="measured",
+    reference="first / last layer's gradient within 0.1 to 20 at the start; plain's larger at the end",
+)
 def test_c8_gradients_are_healthy(record):
     here = run(pair(56, **SHORT))
     for on in (0, 1):
@@ -90,8 +100,13 @@ def test_c8_gradients_are_healthy(record):
     assert 0.1 < np.median(plain) < 20 and residual.max() < 0.1
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="closed form (arc-cosine kernel, Cho and Saul 2009)",
-                   reference="cosine c of two digits goes through (skip² c + scale² k(c)) / (skip² + scale²)")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="closed form (arc-cosine kernel, Cho and Saul 2009)",
+    reference="cosine c of two digits goes through (skip² c + scale² k(c)) / (skip² + scale²)",
+)
 def test_c8_signals_degrade_too(record):
     digits = store.digits().x_train[:256]
     unit = digits / np.linalg.norm(digits, axis=1, keepdims=True)
@@ -106,8 +121,13 @@ def test_c8_signals_degrade_too(record):
             assert measured == pytest.approx(expected, abs=bound)
 
 
-@pytest.mark.claim("C8", notebook="03", part="d", source="measured, 3 seeds",
-                   reference="slow, not stuck: plain He at 300 and 1500 steps; looks-linear plain nets train as well")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="d",
+    source="measured, 3 seeds",
+    reference="slow, not stuck: plain He at 300 and 1500 steps; looks-linear plain nets train as well",
+)
 def test_c8_slow_is_not_stuck(record):
     config, columns = results.stored("rate_0.001.npz")
     arms = {name: results.arm(config, 0, 1.0, name) for name in ("he", "looks-linear")}
@@ -136,8 +156,13 @@ def hosted():
 HOST = {"depth": 2, "skip": [0] * 3, "seed": [0, 1, 2], "every": 1000}
 
 
-@pytest.mark.claim("C9", notebook="03", part="c", source="by construction",
-                   reference="48 layers with W = I (plain) or W = 0 (residual) change no bit of a score")
+@pytest.mark.claim(
+    "C9",
+    notebook="03",
+    part="c",
+    source="by construction",
+    reference="48 layers with W = I (plain) or W = 0 (residual) change no bit of a score",
+)
 def test_c9_the_deeper_net_contains_the_shallower(record):
     net, scores = hosted()
     for on, init in ((0, "identity"), (1, "zero")):
@@ -147,8 +172,13 @@ def test_c9_the_deeper_net_contains_the_shallower(record):
         assert torch.equal(deep, scores)
 
 
-@pytest.mark.claim("C9", notebook="03", part="c", source="measured, 5 seeds stored and 3 trained again",
-                   reference="54 inserted layers, usual start, 300 steps: plain 3 to 44 %, residual 0 to 0.1 %")
+@pytest.mark.claim(
+    "C9",
+    notebook="03",
+    part="c",
+    source="measured, 5 seeds stored and 3 trained again",
+    reference="54 inserted layers, usual start, 300 steps: plain 3 to 44 %, residual 0 to 0.1 %",
+)
 def test_c9_what_fails_is_the_search(record):
     depths = (6, 18, 54)
     for on in (0, 1):
@@ -166,12 +196,19 @@ def test_c9_what_fails_is_the_search(record):
     assert errors[:SEEDS].min() > 3 and np.median(errors[:SEEDS]) < 50 and errors[SEEDS:].max() < 1
 
 
-@pytest.mark.claim("C18", notebook="03", part="b", source="measured, 3 seeds stored and one trained again",
-                   reference="110 layers: small start does not move, plain He moves but learns little, residual 0 %")
+@pytest.mark.claim(
+    "C18",
+    notebook="03",
+    part="b",
+    source="measured, 3 seeds stored and one trained again",
+    reference="110 layers: small start does not move, plain He moves but learns little, residual 0 %",
+)
 def test_c18_a_hundred_layers(record):
     config, columns = results.stored("depth_110.npz")
-    arms = {name: results.arm(config, *which) for name, which in
-            {"small": (0, 1.0, "small"), "plain": (0, 1.0), "residual": (1, 110**-0.5)}.items()}
+    arms = {
+        name: results.arm(config, *which)
+        for name, which in {"small": (0, 1.0, "small"), "plain": (0, 1.0), "residual": (1, 110**-0.5)}.items()
+    }
     for name, index in arms.items():
         record(f"{name}, stored: training error after 300 steps", columns["train_error"][-1, index])
         record(f"{name}, stored: how far layer 1 moved", columns["moved"][index, 0])

@@ -102,9 +102,7 @@ def test_energy_by_length_is_binomial(record):
     assert plain[-1] == 1, "without + I all energy has the full length"
 
 
-@pytest.mark.claim(
-    "Veit", notebook="05", part="b", source="closed form", reference="P(5 ≤ Bin(54, ½) ≤ 17) = 0.004537"
-)
+@pytest.mark.claim("Veit", notebook="05", part="b", source="closed form", reference="P(5 ≤ Bin(54, ½) ≤ 17) = 0.004537")
 def test_the_share_of_routes_in_veits_window(record):
     """Counted twice: by the closed form, and by sending 1 through 54 layers with F(x) = x: each route contributes 1."""
     form = paths.share_by_length(np.ones(54))[5:18].sum()

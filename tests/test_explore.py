@@ -1,10 +1,13 @@
 """The hands around a toy view that has every kind of control: no browser, no residual connection."""
 
+import io
 import sys
 import threading
 
+import numpy as np
 import pytest
 from ipywidgets.widgets.widget import _instances
+from PIL import Image
 
 from helpers.views import style
 from helpers.widgets import registry
@@ -271,6 +274,14 @@ def test_the_mimebundle_serves_readers_with_and_without_a_kernel(panel):
     assert data["text/plain"] == metadata["image/png"]["alt"] == panel.alt
     assert data["image/png"] == panel._repr_mimebundle_()[0]["image/png"]
     assert (metadata["image/png"]["width"], metadata["image/png"]["height"]) == (720, 400)
+
+
+def test_the_png_holds_the_pixels_of_the_canvas(panel):
+    shown = np.asarray(panel.picture.canvas.buffer_rgba())[..., :3]
+    for level in (1, 9):
+        decoded = Image.open(io.BytesIO(panel.picture.png(level)))
+        decoded.verify()  # checksums
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(panel.picture.png(level)))), shown)
 
 
 def test_a_classroom_picture_is_larger_and_its_scale_checked(monkeypatch):

@@ -19,7 +19,7 @@ PACKAGES = {
     "helpers": set(),
     "maths": {"numpy"},
     "views": {"numpy", "matplotlib"},
-    "widgets": {"ipywidgets", "IPython", "matplotlib", "PIL"},
+    "widgets": {"ipywidgets", "IPython", "matplotlib", "numpy"},
 }
 BELOW = {"maths": {"maths"}, "views": {"maths", "views"}, "widgets": {"widgets"}}
 TRAINS = {"nets.py", "transformer.py"}

@@ -87,9 +87,7 @@ class Nets:
     Raises ValueError for a name that is not known or lists that do not match.
     """
 
-    def __init__(
-        self, depth, skip, scale=1.0, seed=0, init="he", *, norm="none", final="none", block=block, host=None
-    ):
+    def __init__(self, depth, skip, scale=1.0, seed=0, init="he", *, norm="none", final="none", block=block, host=None):
         columns = {"skip": many(skip), "scale": many(scale), "seed": many(seed), "init": many(init)}
         self.count = max(map(len, columns.values()))
         for name, value in columns.items():

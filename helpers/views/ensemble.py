@@ -209,9 +209,13 @@ class Lengths(ByLength):
         SKIP,
         Control("scale", "strength of F", STRENGTH, "number", 0.5, 0.05, 1.5, 0.05),
     )
-    presets = {"54 blocks": "depth=54 skip=on scale=0.5", "weaker F": "depth=54 skip=on scale=0.25",
-               "strong F": "depth=54 skip=on scale=1", "six layers": "depth=6 skip=on scale=0.5",
-               "plain": "depth=54 skip=off scale=0.5"}
+    presets = {
+        "54 blocks": "depth=54 skip=on scale=0.5",
+        "weaker F": "depth=54 skip=on scale=0.25",
+        "strong F": "depth=54 skip=on scale=1",
+        "six layers": "depth=6 skip=on scale=0.5",
+        "plain": "depth=54 skip=off scale=0.5",
+    }
     names = "routes by number", "count × magnitude", "energy, closed form", "energy, one stack"
 
     def truth(self, depth, skip, scale):
@@ -247,8 +251,11 @@ class Gradient(ByLength):
         Control("trained", "trained", "off: such a net before its first step", "switch", True),
         SEED,
     )
-    presets = {"trained": "depth=20 skip=on trained=on", "at the start": "depth=20 skip=on trained=off",
-               "plain": "depth=20 skip=off trained=on"}
+    presets = {
+        "trained": "depth=20 skip=on trained=on",
+        "at the start": "depth=20 skip=on trained=off",
+        "plain": "depth=20 skip=off trained=on",
+    }
     names = "routes by number", "count × magnitude", "energy, form at the start", "energy, exact split"
 
     def update(self, depth, skip, trained, seed):

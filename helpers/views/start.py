@@ -40,14 +40,14 @@ class Towers(View):
     def build(self):
         ground = style.blank(self.figure)
         self.towers = [self._tower(ground, 84, style.PLAIN_LINE), self._tower(ground, 420, style.RESIDUAL_LINE)]
-        self.floors = [style.text(ground, 74, height, ha="right") for height in self.HEIGHTS]
+        for height, words in zip(self.HEIGHTS, ("digit", "half way", "top"), strict=True):
+            style.text(ground, 74, height, words, ha="right")
         ground.plot([398, 398], [20, 380], color="#d0d0d0", linewidth=1)
         style.text(ground, 84, 388, "plain: y = strength · F(x)", color=style.PLAIN, weight="bold", ha="left")
         self.name = style.text(ground, 420, 388, weight="bold", ha="left")
-        # What the digit alone decides (bottom of a tower, top of the arrow) stands still.
         for tower in self.towers:
-            self.moving += [*tower["pictures"][1:], *tower["lengths"][1:], *tower["arrows"], *tower["returns"][:-1]]
-        self.moving += self.floors[1:]
+            # Digit and arrow start with length 1, whatever is set: these numbers stand still.
+            self.moving += [*tower["pictures"], *tower["lengths"][1:], *tower["arrows"], *tower["returns"][:-1]]
 
     def _tower(self, ground, left, line):
         tower = {"pictures": [], "lengths": [], "arrows": [], "returns": []}
@@ -74,8 +74,6 @@ class Towers(View):
             arrows = gradients.send_back(x / np.linalg.norm(x), self._slopes(states, layers, on, scale))
             self._fill(tower, floors, states, arrows)
             ends += [np.linalg.norm(states[-1]) / np.linalg.norm(x), np.linalg.norm(arrows[0])]
-        for label, floor in zip(self.floors, floors, strict=True):
-            label.set_text(f"after {floor}" if floor else "digit")
         colour, dash = (style.RESIDUAL, "-") if skip else (style.PLAIN, style.PLAIN_LINE["linestyle"])
         title = "with + I: y = x + strength · F(x)" if skip else "+ I off: y = strength · F(x)"
         if self.name.get_text() != title:  # it stands still: setting it again would redraw the whole picture
@@ -99,7 +97,7 @@ class Towers(View):
         top = np.abs(states[0]).max()
         for level, floor in enumerate(floors):
             style.paint(tower["pictures"][level], states[floor], top)
-            tower["lengths"][level].set_text(style.number(np.linalg.norm(states[floor])))
+            tower["lengths"][level].set_text(style.number(np.linalg.norm(states[floor]) / np.linalg.norm(states[0])))
             tower["returns"][level].set_text(style.number(np.linalg.norm(arrows[floor])))
         for piece, floor in zip(tower["arrows"], floors, strict=False):
             length = np.linalg.norm(arrows[floor])

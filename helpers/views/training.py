@@ -20,8 +20,14 @@ class Curves(View):
         depths(*DEPTHS, 110),
         SKIP,
         Control("curve", "curve", "what is drawn over the steps", "choice", "training", options=("training", "test")),
-        Control("layers", "by layer", "how far each W moved, the norm of its gradient, or |scale F(x)| / |x|", "choice",
-                "moved", options=("moved", "gradient", "share")),
+        Control(
+            "layers",
+            "by layer",
+            "how far each W moved, the norm of its gradient, or |scale F(x)| / |x|",
+            "choice",
+            "moved",
+            options=("moved", "gradient", "share"),
+        ),
     )
     presets = {
         "plain 20": "depth=20 skip=off",

@@ -2,11 +2,12 @@
 
 import base64
 import html
-import io
+import struct
 import threading
+import zlib
 
+import numpy as np
 from matplotlib.figure import Figure
-from PIL import Image
 
 # Callbacks run on another thread than cells, and matplotlib's text layout is not safe there. Figure.draw takes this
 # lock, draw_artist takes none, so whoever moves artists holds it too.
@@ -20,7 +21,7 @@ WIRE = (
     "const w=h.closest('.widget-inline-hbox'),l=w.querySelector('label'),r=w.querySelector('.widget-readout');"
     "h.setAttribute('aria-label',l?l.textContent:'value');if(r)h.setAttribute('aria-valuetext',r.textContent)});"
     "p.querySelectorAll('input,select,textarea,button,[tabindex],[contenteditable]').forEach("
-    "e=>e.setAttribute('data-lm-suppress-shortcuts','true'));"
+    "e=>e.dataset.lmSuppressShortcuts||(e.dataset.lmSuppressShortcuts='true'));"
     "p.querySelectorAll('.explore-readout .widget-html-content').forEach(e=>e.setAttribute('role','status'))};"
     "wire();setTimeout(wire,300)"
 )
@@ -49,11 +50,18 @@ class Picture:
             artist.draw(renderer)
 
     def png(self, level=1):
-        """Return the canvas as PNG bytes; ``level`` 1 is fast, 9 is small. Same pixels, same bytes."""
-        buffer = io.BytesIO()
-        pixels = Image.frombuffer("RGBA", self.canvas.get_width_height(), self.canvas.buffer_rgba()).convert("RGB")
-        pixels.save(buffer, "png", compress_level=level)
-        return buffer.getvalue()
+        """Return the canvas as PNG bytes; ``level`` 1 is fast, 9 is small. Same pixels, same bytes.
+
+        Image libraries try five filters on each line, which takes as long as all the rest and gains nothing on flat
+        colours. Here each line has the filter 0, none (PNG specification, section 9), and is ready twice as fast.
+        """
+        pixels = np.asarray(self.canvas.buffer_rgba())[..., :3]
+        height, width, _ = pixels.shape
+        lines = np.zeros((height, 1 + 3 * width), np.uint8)
+        lines[:, 1:] = pixels.reshape(height, -1)
+        header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # eight bits a colour, no alpha
+        parts = (b"IHDR", header), (b"IDAT", zlib.compress(lines, level)), (b"IEND", b"")
+        return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
     def element(self, alt):
         """Return the picture as an <img> with its alt text."""
@@ -62,6 +70,11 @@ class Picture:
             f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" onload="{WIRE}" '
             f'style="max-width:100%;height:auto;display:block" src="data:image/png;base64,{encode(self.png())}">'
         )
+
+
+def chunk(kind, content):
+    """Return one chunk of a PNG file: length, kind, content, checksum (PNG specification, section 5.3)."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 def encode(png):
