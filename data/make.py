@@ -116,16 +116,17 @@ def jobs():
         made[f"rate_{rate:g}.npz"] = trained, {"depth": 56, **nets_of(3, *starts), **BUDGET, "lr": rate, **long}
     hundred = nets_of(3, (0, 1.0, "small"), (0, 1.0, "he"), (1, 110**-0.5, "he"))
     made["depth_110.npz"] = trained, {"depth": 110, **hundred, **BUDGET}
-    # Every matrix of a sublayer but those of query, key and value starts as He et al. 2015 have it, variance 2/inputs.
-    digit = {"blocks": 6, "seed": list(range(5)), "gain": 2**0.5, "inner": 2**0.5}
-    orders = {"post-LN": ("copy", "sublayer", "add", "norm"), "pre-LN": ("copy", "norm", "sublayer", "add")}
-    for rate in (1e-3, 3e-3):
-        for name, order in orders.items():
-            for warmup in (0, 100):
-                config = {"order": order, "lr": rate, "warmup": warmup, "skip": 1.0, **digit}
-                made[f"transformer_{name}_{rate:g}_{warmup}.npz"] = transformers, config
-        plain = {"order": orders["pre-LN"], "lr": rate, "warmup": 0, "skip": 0.0, **digit}
-        made[f"transformer_no-skip_{rate:g}.npz"] = transformers, plain
+    # Matrices of a sublayer other than those of query, key and value start with variance 2/inputs (He et al. 2015) or,
+    # small, 1/(3 inputs), which is what torch gives a linear layer.
+    post, pre = ("copy", "sublayer", "add", "norm"), ("copy", "norm", "sublayer", "add")
+    arms = [("post-LN", post, 1.0, 0), ("post-LN", post, 1.0, 100), ("pre-LN", pre, 1.0, 0), ("pre-LN", pre, 1.0, 100),
+            ("no-skip", pre, 0.0, 0)]
+    for start, gain in (("he", 2**0.5), ("small", 3**-0.5)):
+        for rate in (1e-3, 3e-3):
+            for name, order, skip, warmup in arms:
+                config = {"order": order, "lr": rate, "warmup": warmup, "skip": skip, "blocks": 6,
+                          "seed": list(range(5)), "gain": gain, "inner": gain}
+                made[f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"] = transformers, config
     budget = BUDGET | {"steps": 400, "every": 50}
     # Five of the pair that is studied, three each where the study says nothing, or something else.
     others = nets_of(3, *((skip, scale, "he") for scale in (20**-0.5, 1.0) for skip in (1, 0)))

@@ -189,15 +189,19 @@ class WarmUp(View):
         Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
         Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
         Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
+        Control("start", "start", "variance of the weights at first: he 2/inputs, small 1/(3 inputs)", "choice", "he",
+                options=("he", "small")),
         SKIP,
         Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
     )
-    presets = {"post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 skip=on",
-               "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 skip=on",
-               "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 skip=on",
-               "a third of the rate": "rate=0.001 order=post-LN warmup=0 skip=on",
-               "no skip at all": "rate=0.001 order=pre-LN warmup=0 skip=off"}
-    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100))
+    presets = {"post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 start=he skip=on",
+               "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 start=he skip=on",
+               "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 start=he skip=on",
+               "a third of the rate": "rate=0.001 order=post-LN warmup=0 start=he skip=on",
+               "a smaller start": "rate=0.003 order=post-LN warmup=0 start=small skip=on",
+               "small start and rate, new images": "rate=0.001 order=post-LN start=small skip=on error=test",
+               "no skip at all": "rate=0.001 order=pre-LN warmup=0 start=he skip=off"}
+    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
     POST = "#CC79A7"
     LOOKS = [{"color": color, "linestyle": dash, "marker": mark} for color, dash, mark in (
              (POST, (0, (4, 2)), "v"), (POST, "-", "^"), (style.RESIDUAL, (0, (4, 2)), "o"), (style.RESIDUAL, "-", "D"),
@@ -221,41 +225,44 @@ class WarmUp(View):
 
     @staticmethod
     @cache
-    def _stored(order, rate, warmup, skip):
+    def _stored(start, rate, name, warmup):
         """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
-        name = f"transformer_{order}_{rate:g}_{warmup}.npz" if skip else f"transformer_no-skip_{rate:g}.npz"
-        columns = store.load(name, "config", "step", "train_error", "test_error")
+        file = f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"
+        columns = store.load(file, "config", "step", "train_error", "test_error")
         config = json.loads(columns.pop("config").item())
         return config, {key: values.reshape(-1, len(config["seed"])) for key, values in columns.items()}
 
-    def config(self, rate, order, warmup, skip, **_):
+    @staticmethod
+    def _arm(order, warmup, skip):
+        return (order, warmup) if skip else ("no-skip", 0)
+
+    def config(self, rate, order, warmup, start, skip, **_):
         """Return the config of the stored training of these values, with two of its seeds."""
-        self.trained = (rate, order, warmup, skip)
-        config, _ = self._stored(order, rate, warmup, skip)
+        self.trained = start, rate, *self._arm(order, warmup, skip)
+        config, _ = self._stored(*self.trained)
         return config | {"seed": config["seed"][:2]}
 
     def feed(self, rows):
         """Take rows of an experiment as they come; None forgets what came before."""
         self.fed = [] if rows is None else [*self.fed, *rows]
 
-    def update(self, rate, order, warmup, skip, error):
+    def update(self, rate, order, warmup, start, skip, error):
         column = "train_error" if error == "training" else "test_error"
-        chosen = (order, warmup, True) if skip else ("pre-LN", 0, False)
-        arms, middles = [*((*arm, True) for arm in self.ARMS), ("pre-LN", 0, False)], {}
-        for own, band, end in zip(arms, self.bands, self.ends, strict=True):
-            _, columns = self._stored(own[0], rate, own[1], own[2])
+        chosen, middles = self._arm(order, warmup, skip), {}
+        for own, band, end in zip(self.ARMS, self.bands, self.ends, strict=True):
+            _, columns = self._stored(start, rate, *own)
             values = np.sort(columns[column], 1)
             middle = np.median(values, 1)
             band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
-            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}" if own[2] else "no skip at all"
+            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}"
             middles[name] = middle[-1]
             end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
                     weight="bold" if own == chosen else "normal")  # fmt: skip
-        here = self.fed if self.trained == (rate, order, warmup, skip) else ()
+        here = self.fed if self.trained == (start, rate, *chosen) else ()
         for seed, line in enumerate(self.here):
             own = [row for row in here if row["seed"] == seed]
             line.set_data([row["step"] for row in own], [row[column] for row in own])
-        self.name.set_text(f"6 blocks, width 48, learning rate {rate:g}: {error} error, middle and range of 5 seeds")
-        words = f"Learning rate {rate:g}, {error} error after 264 steps, middle of 5 seeds: "
+        self.name.set_text(f"learning rate {rate:g}, start {start}: {error} error, middle and range of 5 seeds")
+        words = f"Learning rate {rate:g}, start {start}, {error} error after 264 steps, middle of 5 seeds: "
         words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
         return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")
