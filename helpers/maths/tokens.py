@@ -109,8 +109,11 @@ def distance(x):
 
 
 def collapse(depth, draws, order=orders.BARE, skip=1.0, tokens=32, width=64):
-    """Return `distance` before and after each of ``depth`` layers of random attention alone, (draws, depth + 1)."""
+    """Return `distance` before and after each of ``depth`` layers of random attention alone, (draws, depth + 1).
+
+    ``skip`` may be an array (n, 1, 1, 1), the same draws with n values: (n, draws, depth + 1).
+    """
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(draws, tokens, width))
+    x = rng.normal(size=(draws, tokens, width)) * np.ones_like(skip)
     layers = transformer([[Attention(rng, width, draws=(draws,)) for _ in range(depth)]], order)
     return np.stack([distance(state) for state in stream(layers, x, skip)], -1)

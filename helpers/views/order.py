@@ -167,7 +167,7 @@ class AtDepth(View):
     def build(self):
         ground = style.blank(self.figure)
         rng = np.random.default_rng(1)
-        self.layers = signals.draw_layers(48, self.WIDTH, draws=(self.DRAWS,))
+        self.layers = signals.draw_layers(24, self.WIDTH, draws=(self.DRAWS,))
         self.x, self.arrow = signals.layer_norm(rng.normal(size=(2, self.DRAWS, self.WIDTH)))
         boxes = {(84, 56, 256, 262): "root mean square of x, log scale",
                  (436, 56, 270, 262): "length of the arrow, log scale"}
@@ -198,6 +198,8 @@ class AtDepth(View):
         return (on, scale) if skip else (0.0, scale)
 
     def _measure(self, order, depth, skip, weights):
+        if depth > len(self.layers):  # the first ones stay the same
+            self.layers = signals.draw_layers(48, self.WIDTH, draws=(self.DRAWS,))
         return signals.measure(order, self.layers[:depth], self.x, self.arrow, *self._numbers(depth, skip, weights))
 
     def update(self, order, depth, skip, weights):

@@ -160,17 +160,17 @@ class Alike(View):
         self.found = {}
         self.moving = [*(part for band in self.bands for part in band.parts), *self.labels]
 
-    def _draws(self, order, skip):
-        key = order, bool(skip)
-        if key not in self.found:
-            runs = tokens.collapse(12, self.DRAWS, self.ORDERS[order], float(skip))
-            self.found[key] = np.maximum(runs, self.FLOOR)
-        return self.found[key]
+    def _draws(self, order):
+        """Return the distances (no skip and skip, draws, 13); the draws differ in the skip alone."""
+        if order not in self.found:
+            runs = tokens.collapse(12, self.DRAWS, self.ORDERS[order], np.array([0.0, 1.0]).reshape(2, 1, 1, 1))
+            self.found[order] = np.maximum(runs, self.FLOOR)
+        return self.found[order]
 
     def update(self, depth, skip, order):
         ends = []
-        for on, band, label in zip((False, True), self.bands, self.labels, strict=True):
-            values = self._draws(order, on)[:, : depth + 1]
+        for on, values, band, label in zip((False, True), self._draws(order), self.bands, self.labels, strict=True):
+            values = values[:, : depth + 1]
             band.show(np.arange(depth + 1), values.min(0), values.mean(0), values.max(0), strong=on == bool(skip))
             ends.append(values[:, -1].mean())
             height = 56 + 280 * np.log(ends[-1] / self.FLOOR) / np.log(3 / self.FLOOR)
