@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.maths import lesions
+from helpers.maths import lesions, paths
 from helpers.views import ablation, ensemble
 
 NET = {"depth": 20, "scale": 0.5, "seed": 0}
@@ -43,7 +43,29 @@ def test_lengths_hold_the_guess_against_what_is_measured():
     view.guess = (27.0,)
     words = view.update(depth=54, skip=True, scale=0.5)
     assert f"Your guess (diamond): 27; it is {view.truth(depth=54, skip=True, scale=0.5):.1f} by energy." in words
-    assert "0.45 % of the routes" in words
+    assert "0.454 % of the routes" in words
+
+
+def test_guesses_stay_in_the_picture():
+    lengths, lost = ensemble.Lengths(), ablation.Lesions()
+    lengths.guess, lost.guess = (-3.0, 500.0), (-5.0, 150.0)
+    lengths.update(depth=20, skip=True, scale=0.5)
+    assert list(lengths.guesses.get_xdata()) == list(lengths.ax.get_xlim())
+    lost.update(**NET, out=())
+    assert list(lost.guesses.get_ydata()) == [0, 100]
+
+
+def test_the_gradient_of_a_plain_net_is_all_of_one_length():
+    words = ensemble.Gradient().update(depth=20, skip=False, trained=True, seed=0)
+    assert "20.0 by the exact split" in words
+    assert "times the exact norm" not in words
+
+
+def test_every_digit_counts_alike_in_the_split_of_the_gradient():
+    seen = []
+    view = ensemble.Gradient(idea=lambda back, *rest: seen.append(back) or paths.by_length(back, *rest))
+    view.update(depth=20, skip=True, trained=True, seed=0)
+    np.testing.assert_allclose(np.linalg.norm(seen[0], axis=-1), np.ones(32))
 
 
 def test_lesions_take_out_what_the_switches_say():
@@ -53,10 +75,15 @@ def test_lesions_take_out_what_the_switches_say():
     nets = lesions.stored("lesions_20.npz")[2]
     everyone = lesions.accuracy(nets, order)
     for skip, mark in enumerate(view.here):
-        mine = (nets.skip.ravel() == skip) & (nets.scale.ravel() == 0.5) & (nets.seed == 0)
+        mine = lesions.where(nets.columns(), skip=skip, scale=0.5, seed=0)
+        assert mine.sum() == 1
         assert mark.get_data()[0] == [2]
         assert mark.get_data()[1] == pytest.approx(100 * everyone[mine])
     assert len(view.gone.get_segments()) == 2
+    whole = 100 * lesions.accuracy(nets.only(lesions.where(nets.columns(), scale=0.5, seed=0)))
+    assert "the same nets with none out: {:.1f} and {:.1f} %".format(*whole) in view.update(**NET, out=(3, 8))
+    view.update(**NET, out=tuple(range(1, 21)))
+    assert len(view.gone.get_segments()) == 0, "under everything a bar marks nothing"
 
 
 @pytest.mark.parametrize("line, proves", [("depth=20", True), ("depth=8", False), ("depth=20 scale=0.2236", False)])

@@ -82,11 +82,16 @@ def test_stored_studies_are_whole(name, depth):
 
 def test_stored_nets_are_those_of_the_stored_rows():
     _, rows, nets_now = lesions.stored("lesions_20.npz")
-    whole = (rows["lesion"] == "out") & (rows["at"] == 0)
-    columns = nets_now.skip.ravel(), nets_now.scale.ravel(), nets_now.seed
-    for skip, scale, seed, now in zip(*columns, lesions.accuracy(nets_now), strict=True):
-        same = whole & (rows["skip"] == skip) & (rows["seed"] == seed) & (abs(rows["scale"] - scale) < 1e-3)
-        assert rows["accuracy"][same] == pytest.approx([now], abs=0.006)  # half precision
+    columns = nets_now.columns()
+    for *own, now in zip(*columns.values(), lesions.accuracy(nets_now), strict=True):
+        same = lesions.rows(rows, lesion="out", at=0, **dict(zip(columns, own, strict=True)))
+        assert same["accuracy"] == pytest.approx([now], abs=0.006)  # half precision
+
+
+def test_rows_are_those_that_were_asked_for():
+    table = {"skip": np.array([0, 1, 1]), "scale": np.array([0.2236, 0.2236, 0.5]), "at": np.array([7, 8, 9])}
+    assert lesions.rows(table, skip=1, scale=20**-0.5)["at"].tolist() == [8]
+    assert lesions.where(table, skip=1).tolist() == [False, True, True]
 
 
 def test_a_missing_study_gets_one_sentence(tmp_path, monkeypatch):

@@ -34,6 +34,10 @@ class Nets(NamedTuple):
         """Return the nets with these indices."""
         return Nets(*(part[:, which] if name in ("W", "b") else part[which] for name, part in self._asdict().items()))
 
+    def columns(self):
+        """Return what each net is, {"skip", "scale", "seed": (nets,)}."""
+        return {name: getattr(self, name).ravel() for name in ("skip", "scale", "seed")}
+
     def layers(self):
         """Return F of every layer, lowest first: relu(x) W + b."""
         return [lambda x, W=W, b=b: np.maximum(x, 0) @ W + b for W, b in zip(self.W, self.b, strict=True)]
@@ -46,6 +50,18 @@ def stored(name):
     parts = [found[f"net_{part}"].astype(np.float32) for part in Nets._fields if f"net_{part}" in found]
     config, rows = json.loads(found["config"].item()), {column: found[column] for column in COLUMNS}
     return config, rows, Nets(*parts) if parts else None
+
+
+def where(table, **wanted):
+    """Return which rows of {column: array} hold these values, bool (rows,); a strength is stored rounded."""
+    given = ((name, table[name], value) for name, value in wanted.items())
+    return np.all([abs(own - value) < 1e-3 if name == "scale" else own == value for name, own, value in given], 0)
+
+
+def rows(table, **wanted):
+    """Return the rows of {column: array} that hold these values."""
+    mine = where(table, **wanted)
+    return {name: column[mine] for name, column in table.items()}
 
 
 def run(x, layers, order, skip=1.0, scale=1.0):

@@ -16,13 +16,14 @@ DEEPEST = 6
 
 
 def routes(depth):
-    """Return all 2^depth routes, bool (2^depth, depth), shortest first: True is through F, False is around it.
+    """Return all 2^depth routes, bool (2^depth, depth): True is through F, False is around it.
 
-    Raises ValueError beyond depth 6: `by_length` adds up what is too much to list.
+    In the order of a tree: the choice at layer 1 parts the first half from the second. Raises ValueError beyond
+    depth 6: `by_length` adds up what is too much to list.
     """
     if depth not in range(DEEPEST + 1):
         raise ValueError(f"depth is {depth}; routes are listed for whole numbers from 0 to {DEEPEST}.")
-    return np.array(sorted(product((False, True), repeat=depth), key=sum), dtype=bool)
+    return np.array(list(product((False, True), repeat=depth)), dtype=bool)
 
 
 def frozen(weights, states):

@@ -9,8 +9,6 @@ from .contract import Control, View
 from .degradation import LOOKS, Band, name_lines
 from .ensemble import SEED, STRENGTH, one
 
-PROOF = 35  # percent; nets that get more without any layer do not lean on their layers
-
 
 class Study(View):
     """05c: the accuracy of plain and residual nets against the layers taken out, stored and trained here."""
@@ -48,7 +46,7 @@ class Study(View):
     def config(self, depth, scale, **_):
         """Return the config of the stored study, with the nets of this strength."""
         config, *_ = lesions.stored(f"lesions_{depth}.npz")
-        return results.some(config, [i for i, own in enumerate(config["scale"]) if abs(own - scale) < 1e-3])
+        return results.some(config, np.flatnonzero(lesions.where({"scale": np.array(config["scale"])}, scale=scale)))
 
     def feed(self, rows):
         """Take rows of a study as they come; None forgets what came before."""
@@ -62,9 +60,9 @@ class Study(View):
         here = dict(zip(lesions.COLUMNS, map(np.array, zip(*rows, strict=True)), strict=True)) if rows else None
         for table in (here, lesions.stored(f"lesions_{depth}.npz")[1]):
             if table is not None:
-                mine = (table["depth"] == depth) & (abs(table["scale"] - scale) < 1e-3)
-                if mine.any():
-                    return {name: column[mine] for name, column in table.items()}, table is here
+                mine = lesions.rows(table, depth=depth, scale=scale)
+                if mine["at"].size:
+                    return mine, table is here
 
     def show(self, depth, scale):
         """Draw the lines; return the middle of the seeds in percent by layers out, a dict for each kind of net."""
@@ -72,10 +70,11 @@ class Study(View):
         middles = []
         for skip, (band, dots) in enumerate(zip(self.bands, self.alone, strict=True)):
             at, several = by_seed(table, skip, "out")
-            band.show(at, *results.spread(several))
+            low, middle, high = results.spread(several)
+            band.show(at, low, middle, high)
             layers, alone = by_seed(table, skip, "alone")
             dots.set_data(layers, np.median(alone, 0) if layers.size else [])
-            middles.append(dict(zip(at.tolist(), np.median(several, 0), strict=True)))
+            middles.append(dict(zip(at.tolist(), middle, strict=True)))
         for ax, low in zip(self.axes, (-0.5, 0.5), strict=True):
             if ax.get_xlim() != (low, depth + 0.5):
                 ax.set_xlim(low, depth + 0.5)
@@ -89,7 +88,7 @@ class Study(View):
         words = f"{depth} layers, strength {scale:.2g} in both, middle of the seeds with {out} layers out: "
         names = ("residual", residual), ("plain", plain)
         each = (f"{name} {', '.join(f'{middles[count]:.1f}' for count in measured)}" for name, middles in names)
-        return f"{words}{'; '.join(each)} % of the test digits right.{verdict(residual.get(depth, 0))}"
+        return f"{words}{'; '.join(each)} % of the test digits right.{verdict(residual, depth)}"
 
 
 class Lesions(Study):
@@ -118,7 +117,7 @@ class Lesions(Study):
         big = {"markersize": 13, "markeredgecolor": style.INK, "markeredgewidth": 2, "zorder": 5, "clip_on": False}
         self.here = [self.axes[0].plot([], [], **{**look, "linestyle": "none", **big})[0] for look in LOOKS]
         self.gone = self.axes[1].add_collection(LineCollection([], colors=style.TRUTH, linewidths=5, alpha=0.4))
-        diamond = {"marker": "D", "linestyle": "none", "markersize": 9, "zorder": 6}
+        diamond = {"marker": "D", "linestyle": "none", "markersize": 9, "zorder": 6, "clip_on": False}
         self.guesses = self.axes[0].plot([], [], color=style.INK, **diamond)[0]
         self.moving = [self.gone, *self.moving, *self.here, self.guesses]
 
@@ -135,32 +134,35 @@ class Lesions(Study):
         return [100 * lesions.accuracy(one(depth, scale, seed, skip), order, self.idea)[0] for skip in (False, True)]
 
     def update(self, depth, scale, seed, out):
-        now = self._now(depth, scale, seed, out)
+        now, whole = self._now(depth, scale, seed, out), self._now(depth, scale, seed, ())
         plain, residual = self.show(depth, scale)
         for mark, height in zip(self.here, now, strict=True):
             mark.set_data([len(out)], [height])
-        self.gone.set_segments([[(layer, 0), (layer, 102)] for layer in out])
-        self.guesses.set_data([len(out)] * len(self.guess), self.guess)
+        self.gone.set_segments([[(layer, 0), (layer, 102)] for layer in out if len(out) < depth])
+        self.guesses.set_data([len(out)] * len(self.guess), np.clip(self.guess, 0, 100))
         gone = f"layer{'s' * (len(out) > 1)} {', '.join(map(str, out))}" if out else "no layer"
         gone = "every layer" if len(out) == depth else gone
         words = f"{depth} layers, strength {scale:.2g} in both, {gone} taken out: residual {now[1]:.1f} %, plain "
-        words += f"{now[0]:.1f} % of the test digits right (none out, middle of seeds: {residual[0]:.1f} and "
-        words += f"{plain[0]:.1f} %)."
+        words += f"{now[0]:.1f} % of the test digits right (the same nets with none out: {whole[1]:.1f} "
+        words += f"and {whole[0]:.1f} %)."
         if plain[0] < 20:
             words += " The plain nets have not learned: at this strength their signal dies out."
-        words += verdict(residual[depth])
+        words += verdict(residual, depth)
         if self.guess:
             words += f" Your guess (diamond): {', '.join(map(style.number, self.guess))} %; residual is {now[1]:.1f} %."
         return words
 
 
-def verdict(none):
-    """Return what to say if residual nets without any layer still get ``none`` percent."""
-    return f" Residual nets without any layer still get {none:.0f} %: the study proves nothing." if none > PROOF else ""
+def verdict(middle, depth):
+    """Return what to say if the nets keep more than a third without any layer; ``middle``: percent by layers out."""
+    if depth not in middle or middle[depth] <= middle[0] / 3:
+        return ""
+    left = f" Residual nets without any layer still get {middle[depth]:.0f} %, more than a third of {middle[0]:.0f} %"
+    return left + ": the study proves nothing."
 
 
 def by_seed(table, skip, lesion):
     """Return where a lesion was measured, (places,), and the accuracies there in percent, (seeds, places)."""
-    mine = (table["skip"] == skip) & (table["lesion"] == lesion)
-    at, order = np.unique(table["at"][mine]), np.lexsort((table["at"][mine], table["seed"][mine]))
-    return at, 100 * table["accuracy"][mine][order].reshape(-1, max(len(at), 1))[:, : len(at)]
+    mine = lesions.rows(table, skip=skip, lesion=lesion)
+    at, order = np.unique(mine["at"]), np.lexsort((mine["at"], mine["seed"]))
+    return at, 100 * mine["accuracy"][order].reshape(-1, max(len(at), 1))[:, : len(at)]

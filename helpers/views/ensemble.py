@@ -11,6 +11,7 @@ from .degradation import LOOKS
 from .equation import SKIP, arm
 
 STRENGTH = "scale, the number that multiplies F(x)"
+FRESH = "off: fresh weights in the layers; read-in and read-out stay trained"
 SEED = Control("seed", "seed", "which of the nets, each from a start of its own", "integer", 0, 0, 4)
 
 
@@ -24,7 +25,7 @@ def stack(x, depth, skip, scale):
 def one(depth, scale, seed, skip):
     """Return one stored net, as `lesions.Nets` that hold nothing else."""
     *_, nets = lesions.stored(f"lesions_{depth}.npz")
-    return nets.only((nets.skip.ravel() == skip) & (abs(nets.scale.ravel() - scale) < 1e-3) & (nets.seed == seed))
+    return nets.only(lesions.where(nets.columns(), skip=skip, scale=scale, seed=seed))
 
 
 def percent(share):
@@ -84,8 +85,7 @@ class Unravelled(View):
     def update(self, depth, skip, scale, path):
         x = store.digit(3)
         maps, y = stack(x, depth, float(skip), scale)
-        # Tree order: the choice at layer 1 parts the upper half from the lower one.
-        taken = np.array(sorted(map(tuple, paths.routes(depth))))
+        taken = paths.routes(depth)
         ends = np.array([self.idea(x, maps, through, float(skip), scale) for through in taken])
         shares = ends @ y / (y @ y)
         chosen = [layer + 1 in path for layer in range(depth)]
@@ -149,7 +149,7 @@ class Unravelled(View):
         self.bars.set(segments=bars, linewidths=min(6, 200 / len(shares)))
         self.bar.set_data(*zip(*bars[lit], strict=True))
         self.bar.set_color(colour)
-        self.scale.set_text(f"share of y, longest {longest:.0%}")
+        self.scale.set_text(f"share of y, longest {100 * longest:.0f} %")
 
 
 class ByLength(View):
@@ -190,18 +190,18 @@ class ByLength(View):
             line.set_data(np.arange(depth + 1), 100 * share)
         for line in self.measured:
             line.set(**LOOKS[int(skip)])
-        self.guesses.set_data(self.guess, [0] * len(self.guess))
         # Few limits, so that most moves leave the axes as they are.
         most, tallest = (6, 8, 12, 20, 30, 42, 60), 100 * max(share.max() for share in shares)
         limits = (-0.5, min(m for m in most if m >= depth) + 0.5), (0, min(t for t in (20, 40, 102) if t >= tallest))
         if (self.ax.get_xlim(), self.ax.get_ylim()) != limits:
             self.ax.set(xlim=limits[0], ylim=limits[1])
+        self.guesses.set_data(np.clip(self.guess, *limits[0]), [0] * len(self.guess))
         self.title.set_text(count(depth, skip))
         return shares, [float(share @ np.arange(depth + 1)) for share in shares]
 
 
 class Lengths(ByLength):
-    """05b: how many routes have each length, and how much of the stream they carry; one stack at its start."""
+    """05b: how many routes have each length, and how much of the signal they carry; one stack at its start."""
 
     notebook, part = "05", "b"
     controls = (
@@ -233,7 +233,7 @@ class Lengths(ByLength):
         words = f"{count(depth, skip)}, strength {scale:.2f}: mean length {number:.1f} by number of routes, "
         words += f"{weighed:.1f} by count × magnitude, {energy:.1f} by energy (closed form {form:.1f})."
         if depth == 54 and skip:
-            inside = [f"{100 * share[5:18].sum():.2g} %" for share in shares]
+            inside = [f"{style.number(100 * share[5:18].sum())} %" for share in shares]
             words += f" Lengths 5 to 17 hold {inside[0]} of the routes, {inside[1]} by count × magnitude and "
             words += f"{inside[3]} of the energy."
         if self.guess:
@@ -248,7 +248,7 @@ class Gradient(ByLength):
     controls = (
         Control("depth", "depth", "layers; it stops where nets are stored", "integer", 20, options=(8, 20)),
         SKIP,
-        Control("trained", "trained", "off: such a net before its first step", "switch", True),
+        Control("trained", "trained", FRESH, "switch", True),
         SEED,
     )
     presets = {
@@ -264,6 +264,7 @@ class Gradient(ByLength):
             net = net._replace(W=rng.normal(0, np.sqrt(2 / blocks.WIDTH), net.W.shape), b=0 * net.b)
         *_, x, y = store.digits()
         back, maps = lesions.gradients(net, x[:32], y[:32])
+        back = back / np.linalg.norm(back, axis=-1, keepdims=True)  # every digit counts alike
         pieces = np.array(self.idea(back, maps, float(skip), 0.5))
         weighed = paths.count_times_magnitude(back, maps, rng, float(skip), 0.5, draws=4)
         exact, top = paths.energy_share(pieces), int(weighed.argmax())
@@ -271,5 +272,6 @@ class Gradient(ByLength):
         over = weighed[top] / np.linalg.norm(pieces[top], axis=-1).mean()
         words = f"{count(depth, skip)}, strength 0.5, {'trained' if trained else 'at the start'}: mean length of the "
         words += f"gradient's routes {energy:.1f} by the exact split (closed form at the start {form:.1f}), {veit:.1f} "
-        words += f"by count × magnitude, which at its peak, length {top}, is {over:.3g} times the exact norm. "
+        words += "by count × magnitude"
+        words += f", which at its peak, length {top}, is {style.number(over)} times the exact norm. " if skip else ". "
         return words + f"The route around every F carries {percent(exact[0])} of the energy."
