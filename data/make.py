@@ -59,6 +59,14 @@ def weights(**config):
     return compact({name: part if name in ("W", "b") else part[0].detach() for name, part in parts.items()})
 
 
+def transformers(**config):
+    """Train digit Transformers as config says; return one array a column, one entry a net at every step measured."""
+    from helpers.maths import nets, transformer
+
+    rows, _ = nets.finish(transformer.train(**config))
+    return compact({name: [row[name] for row in rows] for name in rows[0]})
+
+
 def lesioned_nets(**config):
     """Train nets, take layers out of them; return one array a column and, in half precision, the nets (`net_...`)."""
     from helpers.maths import lesions, nets
@@ -108,6 +116,17 @@ def jobs():
         made[f"rate_{rate:g}.npz"] = trained, {"depth": 56, **nets_of(3, *starts), **BUDGET, "lr": rate, **long}
     hundred = nets_of(3, (0, 1.0, "small"), (0, 1.0, "he"), (1, 110**-0.5, "he"))
     made["depth_110.npz"] = trained, {"depth": 110, **hundred, **BUDGET}
+    # Matrices of a sublayer other than those of query, key and value start with variance 2/inputs (He et al. 2015) or,
+    # small, 1/(3 inputs), which is what torch gives a linear layer.
+    post, pre = ("copy", "sublayer", "add", "norm"), ("copy", "norm", "sublayer", "add")
+    arms = [("post-LN", post, 1.0, 0), ("post-LN", post, 1.0, 100), ("pre-LN", pre, 1.0, 0), ("pre-LN", pre, 1.0, 100),
+            ("no-skip", pre, 0.0, 0)]
+    for start, gain in (("he", 2**0.5), ("small", 3**-0.5)):
+        for rate in (1e-3, 3e-3):
+            for name, order, skip, warmup in arms:
+                config = {"order": order, "lr": rate, "warmup": warmup, "skip": skip, "blocks": 6,
+                          "seed": list(range(5)), "gain": gain, "inner": gain}
+                made[f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"] = transformers, config
     budget = BUDGET | {"steps": 400, "every": 50}
     # Five of the pair that is studied, three each where the study says nothing, or something else.
     others = nets_of(3, *((skip, scale, "he") for scale in (20**-0.5, 1.0) for skip in (1, 0)))

@@ -1,5 +1,6 @@
 """The only room that opens ``data/``, and the only one that words what a missing or damaged file gets."""
 
+import json
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -55,6 +56,21 @@ def _pixels():
             f"(1797, 64) and (1797,): bring it back with `git checkout data/digits.npz`."
         )
     return pixels, labels
+
+
+def rows(name, *keys):
+    """Return the rows of ``data/name`` (a .json file), a list of dicts. Raises DataError as ``load`` does."""
+    mend = f"bring it back with `git checkout data/{name}`"
+    try:
+        found = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"The file data/{name} is missing: {mend}.") from None
+    except ValueError:
+        raise DataError(f"The file data/{name} is damaged: {mend}.") from None
+    lacking = {key for row in found for key in keys if key not in row}
+    if lacking:
+        raise DataError(f"The file data/{name} lacks {', '.join(sorted(lacking))}: {mend}.")
+    return found
 
 
 @cache

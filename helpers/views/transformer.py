@@ -1,0 +1,268 @@
+"""The pictures of notebook 04, continued: the Transformer block, warm-up, and tokens that become alike."""
+
+import json
+from functools import cache
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from ..maths import orders, store, tokens
+from . import style
+from .contract import Control, View
+from .degradation import Band
+from .equation import SKIP
+
+CHOICES = {"pre-LN": orders.PRE_LN, "post-LN": orders.POST_LN, "output-norm": orders.OUTPUT_NORM,
+           "sandwich": orders.SANDWICH, "none": ("norm", "sublayer")}  # fmt: skip
+WRAP = Control(
+    "order", "order", "the order of pieces around every sublayer", "choice", "pre-LN", options=tuple(CHOICES)
+)
+
+
+class Wrapped(View):
+    """04c: a Transformer as the list of its layers, drawn from that list and run: every sublayer in its order."""
+
+    notebook, part = "04", "c"
+    controls = (
+        Control("blocks", "blocks, N", "how many Transformer blocks", "integer", 6, 1, 12),
+        Control("kind", "block", "which sublayers one block has", "choice", tokens.KINDS[0], options=tokens.KINDS),
+        WRAP,
+        Control("width", "width, d_model", "how many numbers a token has", "integer", 48, options=(16, 32, 48, 64)),
+        SKIP,
+    )
+    presets = {"GPT-2 order": "blocks=12 kind=attention+feed-forward order=pre-LN skip=on",
+               "first Transformer, encoder": "blocks=6 kind=attention+feed-forward order=post-LN skip=on",
+               "first Transformer, decoder": "blocks=6 kind=with-cross-attention order=post-LN skip=on",
+               "parallel sublayers": "blocks=6 kind=parallel order=pre-LN skip=on",
+               "one block": "blocks=1 kind=attention+feed-forward order=pre-LN skip=on",
+               "+ I off": "blocks=6 kind=attention+feed-forward order=pre-LN skip=off"}
+    standard = staticmethod(tokens.transformer)
+    MARKS = {"attention": "o", "cross-attention": "D", "feed-forward": "s", "attention + feed-forward": "h"}
+    LEFT, RIGHT, LOW, HIGH = 24, 690, 262, 324
+    ROWS = (180, 150, 120)
+
+    def build(self):
+        ground = style.blank(self.figure)
+        self.road = ground.plot([], [], color=style.IDENTITY, linewidth=4, solid_capstyle="butt")[0]
+        self.way = ground.plot([], [], color=style.INK, linewidth=1.5)[0]
+        self.tip = style.arrow(ground, style.INK)
+        bar, cross = ({"color": style.INK, "mew": 4, "linestyle": "none"},
+                      {"color": style.IDENTITY, "marker": "P", "linestyle": "none"})
+        self.norms = [ground.plot([], [], **bar, marker=mark, markersize=13, zorder=4)[0] for mark in "_|"]
+        self.plus = ground.plot([], [], **cross, zorder=5)[0]
+        face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
+        self.marks = [ground.plot([], [], marker=mark, **face)[0] for mark in self.MARKS.values()]
+        ground.plot([36], [214], **bar, marker="|", markersize=13)
+        self.legend = [ground.plot([106], [214], **cross, markersize=11)[0],
+                       style.text(ground, 118, 214, "a copy is added", ha="left")]
+        style.text(ground, 46, 214, "norm", ha="left")
+        self.keys = [ground.plot([], [], marker=mark, markersize=11, **face)[0] for mark in self.MARKS.values()]
+        self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
+        self.count = style.text(ground, 16, 386, ha="left", weight="bold")
+        self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
+        self.ax.set(ylim=(0, 8))
+        self.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        self.curves = [
+            self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
+        ]
+        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.marks, self.count, *self.curves]
+
+    def update(self, blocks, kind, order, width, skip):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(17, width))
+        parts = [tokens.sublayers(kind, width, rng, memory=x) for _ in range(blocks)]
+        layers = self.idea(parts, CHOICES[order])
+        joined = [skip and orders.verdict(layer.order).residual for layer in layers]
+        self._draw(layers, joined)
+        each = layers[: len(parts[0])]
+        names = [layer.sublayer.name for layer in each]
+        for key, name in zip(self.keys, self.MARKS, strict=True):
+            place = [self.ROWS[names.index(name)]] if name in names else []
+            if list(key.get_ydata()) != place:
+                key.set_data([36][: len(place)], place)
+        for at, line in enumerate(self.lines):
+            part = each[at].sublayer if at < len(each) else None
+            line.set_text(f"{part.name}: reads {part.reads}, writes {part.writes}" if part else "")
+        count = tokens.additions(layers) if skip else 0
+        for artist in self.legend:
+            artist.set_visible(any(joined))
+        counted = f"{count} addition{'s' * (count != 1)} of a copy"
+        self.count.set_text(f"{counted} in {blocks} block{'s' * (blocks > 1)}")
+        lengths = [np.sqrt(np.mean(state**2)) for state in tokens.stream(layers, x, float(skip))]
+        for curve, on in zip(self.curves, (False, True), strict=True):
+            curve.set_data((range(len(lengths)), lengths) if on == all(joined) else ([], []))
+        wide = 12 if len(layers) <= 12 else 36
+        if self.ax.get_xlim()[1] != 1.02 * wide:
+            self.ax.set_xlim(-0.02 * wide, 1.02 * wide)
+        words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, that is {len(layers)} "
+        words += f"layer{'s' * (len(layers) > 1)}, order {order}{'' if skip else ', + I off'}: {counted}. "
+        words += f"Every sublayer reads and writes {width} numbers a token. "
+        return (words
+                + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}.")
+
+    def _draw(self, layers, joined):
+        """Draw the layers from left to right; a way around a sublayer only where the copy is kept and added."""
+        step = (self.RIGHT - self.LEFT) / max(len(layers), 3)
+        way, road, plus, norms, places = [], [(self.LEFT, self.LOW)], [], ([], []), {name: [] for name in self.MARKS}
+        for at, (layer, whole) in enumerate(zip(layers, joined, strict=True)):
+            left = self.LEFT + at * step
+            start, end = left + 0.16 * step, left + 0.72 * step
+            road += [(start, self.LOW)] if whole else [(start, self.LOW), (np.nan, np.nan), (end, self.LOW)]
+            way += [(start, self.LOW), (start, self.HIGH), (end, self.HIGH), (end, self.LOW), (np.nan, np.nan)]
+            plus += [(end, self.LOW)] if whole else []
+            places[layer.sublayer.name].append(((start + end) / 2, self.HIGH))
+            before, branch, after = orders.split(layer.order)
+            if not branch:
+                before, branch = (), before
+            inner, half = branch.index("sublayer"), (self.LOW + self.HIGH) / 2
+            legs, ends = (((branch[:inner], start), (branch[inner:], end)),
+                          ((before, left + 0.05 * step), (after, left + 0.95 * step)))
+            norms[0].extend((x, half) for pieces, x in legs if "norm" in pieces)
+            norms[1].extend((x, self.LOW) for pieces, x in ends if "norm" in pieces)
+        road.append((self.LEFT + len(layers) * step, self.LOW))
+        lines = (self.road, road), (self.way, way), (self.plus, plus), *zip(self.norms, norms, strict=True)
+        for artist, points in (*lines, *zip(self.marks, places.values(), strict=True)):
+            artist.set_data(*np.reshape(points, (-1, 2)).T)
+        for artist in (self.plus, *self.marks):
+            artist.set_markersize(min(11, 0.45 * step))
+        self.norms[0].set_markersize(min(13, 0.35 * step))
+        self.norms[1].set_markeredgewidth(min(4, 0.15 * step))
+        self.road.set(color=style.IDENTITY if all(joined) else style.INK, linewidth=4 if all(joined) else 1.5)
+        self.tip.set_positions((road[-1][0], self.LOW), (road[-1][0] + 16, self.LOW))
+
+
+class Alike(View):
+    """04 deeper: attention alone makes all tokens alike; skips hold them apart."""
+
+    notebook, part = "04", "e"
+    ORDERS = {"bare": orders.BARE, "pre-LN": orders.PRE_LN, "post-LN": orders.POST_LN}
+    controls = (
+        Control("depth", "depth", "layers of attention, nothing else", "integer", 12, 1, 12),
+        SKIP,
+        Control(
+            "order", "order", "of pieces around every layer; bare has no norm", "choice", "bare", options=tuple(ORDERS)
+        ),
+    )
+    presets = {"no skip, three layers": "depth=3 skip=off order=bare", "with skips": "depth=12 skip=on order=bare",
+               "a norm alone does not help": "depth=12 skip=off order=pre-LN",
+               "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
+               "with skips, post-LN": "depth=12 skip=on order=post-LN"}
+    DRAWS, FLOOR = 20, 1e-12
+
+    def build(self):
+        ground = style.blank(self.figure)
+        ax = style.axes(self.figure, (96, 56, 470, 280), "layer", "distance from all alike, log scale")
+        ax.set(yscale="log", xlim=(-0.3, 12.3), ylim=(self.FLOOR, 3))
+        ax.yaxis.set_major_formatter(lambda value, _: style.number(value).removeprefix("1×"))
+        self.bands = [Band(ax, look) for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
+        self.labels = [style.text(ground, 576, 0, ha="left", color=color) for color in (style.PLAIN, style.RESIDUAL)]
+        style.text(ground, 360, 384, f"32 tokens of 64 numbers, attention with random weights, {self.DRAWS} draws")
+        self.found = {}
+        self.moving = [*(part for band in self.bands for part in band.parts), *self.labels]
+
+    def _draws(self, order):
+        """Return the distances (no skip and skip, draws, 13); the draws differ in the skip alone."""
+        if order not in self.found:
+            runs = tokens.collapse(12, self.DRAWS, self.ORDERS[order], np.array([0.0, 1.0]).reshape(2, 1, 1, 1))
+            self.found[order] = np.maximum(runs, self.FLOOR)
+        return self.found[order]
+
+    def update(self, depth, skip, order):
+        ends = []
+        for on, values, band, label in zip((False, True), self._draws(order), self.bands, self.labels, strict=True):
+            values = values[:, : depth + 1]
+            band.show(np.arange(depth + 1), values.min(0), values.mean(0), values.max(0), strong=on == bool(skip))
+            ends.append(values[:, -1].mean())
+            height = 56 + 280 * np.log(ends[-1] / self.FLOOR) / np.log(3 / self.FLOOR)
+            ends[-1] = "below 10⁻¹¹" if ends[-1] < 1e-11 else style.number(ends[-1])
+            label.set(text=f"{('no skip', 'with skips')[on]}\n{ends[-1]}", y=max(height, 76))
+        words = f"Attention alone, {depth} layer{'s' * (depth > 1)}, order {order}, mean of {self.DRAWS} draws: the "
+        return words + f"tokens' distance from all alike is {ends[0]} without skips and {ends[1]} with skips."
+
+
+class WarmUp(View):
+    """04 deeper: post-LN and pre-LN Transformers on the digits, with and without warm-up, stored and trained here."""
+
+    notebook, part = "04", "d"
+    RATES, STEPS = (0.001, 0.003), (0, 100)
+    controls = (
+        Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
+        Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
+        Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
+        Control("start", "start", "variance of the weights at first: he 2/inputs, small 1/(3 inputs)", "choice", "he",
+                options=("he", "small")),
+        SKIP,
+        Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
+    )
+    presets = {"post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 start=he skip=on",
+               "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 start=he skip=on",
+               "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 start=he skip=on",
+               "a third of the rate": "rate=0.001 order=post-LN warmup=0 start=he skip=on",
+               "a smaller start": "rate=0.003 order=post-LN warmup=0 start=small skip=on",
+               "small start and rate, new images": "rate=0.001 order=post-LN start=small skip=on error=test",
+               "no skip at all": "rate=0.001 order=pre-LN warmup=0 start=he skip=off"}
+    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
+    POST = "#CC79A7"
+    LOOKS = [{"color": color, "linestyle": dash, "marker": mark} for color, dash, mark in (
+             (POST, (0, (4, 2)), "v"), (POST, "-", "^"), (style.RESIDUAL, (0, (4, 2)), "o"), (style.RESIDUAL, "-", "D"),
+             (style.PLAIN, (0, (1, 1)), "s"))]
+    fed, trained = (), None
+
+    def build(self):
+        ground = style.blank(self.figure)
+        self.ax = style.axes(self.figure, (74, 56, 346, 280), "step (64 images each)", "error, %")
+        self.ax.set(xlim=(0, 264), ylim=(-2, 100))
+        self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
+        style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
+        self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
+        self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
+        heights = [300 - 52 * at for at in range(len(self.LOOKS))]
+        for height, look in zip(heights, self.LOOKS, strict=True):
+            ground.plot([440, 462, 484], [height] * 3, **{**look, "markersize": 5, "linewidth": 2, "markevery": [1]})
+        self.ends = [style.text(ground, 494, height, ha="left", linespacing=1.3) for height in heights]
+        self.name = style.text(ground, 360, 384)
+        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.name]
+
+    @staticmethod
+    @cache
+    def _stored(start, rate, name, warmup):
+        """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
+        file = f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"
+        columns = store.load(file, "config", "step", "train_error", "test_error")
+        config = json.loads(columns.pop("config").item())
+        return config, {key: values.reshape(-1, len(config["seed"])) for key, values in columns.items()}
+
+    @staticmethod
+    def _arm(order, warmup, skip):
+        return (order, warmup) if skip else ("no-skip", 0)
+
+    def config(self, rate, order, warmup, start, skip, **_):
+        """Return the config of the stored training of these values, with two of its seeds."""
+        self.trained = start, rate, *self._arm(order, warmup, skip)
+        config, _ = self._stored(*self.trained)
+        return config | {"seed": config["seed"][:2]}
+
+    def feed(self, rows):
+        """Take rows of an experiment as they come; None forgets what came before."""
+        self.fed = [] if rows is None else [*self.fed, *rows]
+
+    def update(self, rate, order, warmup, start, skip, error):
+        column = "train_error" if error == "training" else "test_error"
+        chosen, middles = self._arm(order, warmup, skip), {}
+        for own, band, end in zip(self.ARMS, self.bands, self.ends, strict=True):
+            _, columns = self._stored(start, rate, *own)
+            values = np.sort(columns[column], 1)
+            middle = np.median(values, 1)
+            band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
+            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}"
+            middles[name] = middle[-1]
+            end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
+                    weight="bold" if own == chosen else "normal")  # fmt: skip
+        here = self.fed if self.trained == (start, rate, *chosen) else ()
+        for seed, line in enumerate(self.here):
+            own = [row for row in here if row["seed"] == seed]
+            line.set_data([row["step"] for row in own], [row[column] for row in own])
+        self.name.set_text(f"learning rate {rate:g}, start {start}: {error} error, middle and range of 5 seeds")
+        words = f"Learning rate {rate:g}, start {start}, {error} error after 264 steps, middle of 5 seeds: "
+        words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
+        return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")

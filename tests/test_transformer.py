@@ -1,0 +1,144 @@
+"""The digit Transformer: its stream, its order, and training that leaves the caller's torch as it was."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.maths import orders, store, transformer
+from helpers.maths.nets import finish
+from helpers.maths.transformer import Transformer
+
+IMAGES = torch.randn(1, 4, 64, generator=torch.Generator().manual_seed(7))
+
+
+def by_hand(net, x, index):
+    """Pre-LN attention and feed-forward of one net, head by head, without the batched code."""
+    attention, feed_forward = net.layers[2 * index].sublayer, net.layers[2 * index + 1].sublayer
+
+    def norm(x):
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+
+    q, k, v = (norm(x) @ attention.reads.weight[0] + attention.reads.bias[0]).chunk(3, -1)
+    each, heads = x.shape[-1] // attention.heads, []
+    for head in range(attention.heads):
+        part = slice(head * each, (head + 1) * each)
+        logits = q[..., part] @ k[..., part].transpose(-1, -2) / each**0.5
+        heads.append(logits.softmax(-1) @ v[..., part])
+    x = x + torch.cat(heads, -1) @ attention.writes.weight[0] + attention.writes.bias[0]
+    inner = (norm(x) @ feed_forward.reads.weight[0] + feed_forward.reads.bias[0]).relu()
+    return x + inner @ feed_forward.writes.weight[0] + feed_forward.writes.bias[0]
+
+
+@torch.no_grad()
+def test_a_block_is_what_the_formula_says():
+    net = Transformer(orders.PRE_LN, 2)
+    states = list(net.stream(IMAGES))
+    assert len(states) == 5 and {tuple(state.shape) for state in states} == {(1, 4, 17, 48)}
+    for index in range(2):
+        torch.testing.assert_close(
+            states[2 * index + 2][0], by_hand(net, states[2 * index][0], index), atol=1e-5, rtol=1e-5
+        )
+    torch.testing.assert_close(net.read(states[-1]), net.scores(IMAGES))
+
+
+@torch.no_grad()
+def test_tokens_are_the_two_by_two_patches():
+    net = Transformer(blocks=1)
+    image = torch.arange(64.0).reshape(1, 1, 64)
+    tokens = net.into(image)[0, 0] - net.places[0, 0]
+    corner = image.reshape(8, 8)[2:4, 4:6].reshape(4)  # row 1, column 2 of the 4×4 patches
+    torch.testing.assert_close(tokens[1 + 6], corner @ net.embed.weight[0] + net.embed.bias[0, 0])
+    torch.testing.assert_close(tokens[0], net.first[0, 0, 0])
+
+
+@torch.no_grad()
+def test_nets_in_one_batch_are_the_nets_alone():
+    together = Transformer(orders.POST_LN, 2, skip=[1.0, 0.0], scale=0.5, seed=[3, 4]).scores(IMAGES)
+    for index, (skip, seed) in enumerate([(1.0, 3), (0.0, 4)]):
+        alone = Transformer(orders.POST_LN, 2, skip=skip, scale=0.5, seed=seed).scores(IMAGES)
+        torch.testing.assert_close(together[index], alone[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("order", orders.NAMES)
+def test_every_named_order_can_be_wrapped_around_the_sublayers(order):
+    net = Transformer(order, 2, norm="rms")
+    assert net.additions() == 4
+    assert isinstance(net.final, torch.nn.Identity) == (order[-1] == "norm")
+    assert net.scores(IMAGES).isfinite().all()
+
+
+def test_sandwich_norms_have_parameters_of_their_own():
+    first, second = Transformer(orders.SANDWICH, 1).layers[0].norms
+    assert first.gain is not second.gain
+
+
+def test_training_is_repeatable_and_leaves_torch_alone():
+    torch.manual_seed(5)
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    config = {
+        "order": orders.PRE_LN,
+        "blocks": 1,
+        "epochs": 1,
+        "every": 11,
+        "warmup": 5,
+        "cosine": True,
+        "seed": [0, 1],
+    }
+    rows, net = finish(transformer.train(**config))
+    again, _ = finish(transformer.train(**config))
+    assert rows == again and isinstance(net, Transformer)
+    assert torch.equal(before, torch.get_rng_state()) and torch.get_num_threads() == threads
+    assert [(row["step"], row["seed"]) for row in rows] == [(step, seed) for step in (0, 11, 22) for seed in (0, 1)]
+    assert {row["depth"] for row in rows} == {2}
+    assert rows[-1]["loss"] < rows[1]["loss"] and rows[-1]["train_error"] < 80
+
+
+def test_every_step_is_yielded_so_that_stop_is_prompt():
+    steps = [step for step, total, _ in transformer.train(blocks=1, epochs=1, width=8, heads=2, hidden=8)]
+    assert steps == list(range(23))
+
+
+def test_the_rate_climbs_and_falls():
+    assert [transformer.rate(step, 10, 1.0, 4) for step in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
+    assert transformer.rate(7, 10, 1.0, 4, cosine=True) == pytest.approx(0.5)
+    assert transformer.rate(10, 10, 1.0, 4, cosine=True) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"norm": "batch"}, "norm is 'batch'; allowed are layer, rms"),
+        ({"heads": 5}, "the heads must divide the width"),
+        ({"warmup": 264}, "warmup is 264; allowed are 0 to 263"),
+        ({"order": ["copy", "glue"]}, "“glue” is not a piece"),
+    ],
+)
+def test_bad_settings_get_a_sentence(bad, message):
+    with pytest.raises(ValueError, match=message):
+        next(transformer.train(**bad))
+
+
+def stored(start, name, rate, warmup=0, column="train_error"):
+    """Return a column of a stored training at its last step, sorted over the seeds."""
+    columns = store.load(f"transformer_{start}_{name}_{rate}_{warmup}.npz", "config", "step", column)
+    assert len(json.loads(columns["config"].item())["seed"]) >= 5
+    return np.sort(columns[column][columns["step"] == columns["step"].max()])
+
+
+def test_stored_warm_up_tells_the_story_of_the_notebook():
+    stuck, middle = stored("he", "post-LN", 0.003), np.median
+    assert middle(stuck) > 85 and min(stuck) > 20
+    assert middle(stored("he", "post-LN", 0.003, 100)) < 10
+    assert max(stored("he", "pre-LN", 0.003)) < 15 and max(stored("he", "post-LN", 0.001)) < 5
+    assert min(stored("he", "no-skip", 0.003)) > 85
+    assert min(stored("he", "no-skip", 0.001)) > max(stored("he", "post-LN", 0.001))
+    for rate in (0.001, 0.003):
+        for warmup in (0, 100):
+            assert middle(stored("he", "pre-LN", rate, warmup)) < middle(stored("he", "post-LN", rate, warmup))
+    # The smaller start: no warm-up is needed at the rate that was too high, and post-LN is not behind any more.
+    assert max(stored("small", "post-LN", 0.003)) < 10
+    assert max(stored("small", "post-LN", 0.001)) <= min(stored("small", "pre-LN", 0.001))
+    ends = [middle(stored("small", name, 0.001, column="test_error")) for name in ("post-LN", "pre-LN")]
+    assert ends[0] < ends[1]
