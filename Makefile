@@ -25,7 +25,7 @@ lab: $(LAB) ## open JupyterLab on the first notebook; LAB_ARGS="--no-browser --p
 
 test: $(TOOLS) $(AXE_STAMP) ## run every test, those in a real browser included
 	@$(PY) -m tests.get_browser
-	@$(PY) -m ruff check
+	@$(PY) -m ruff check && $(PY) -m ruff format --check --quiet
 	@$(PY) -m pytest
 
 notebooks: $(TOOLS) ## execute all notebooks and write the pictures that readers see without a kernel

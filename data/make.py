@@ -54,8 +54,14 @@ def weights(**config):
 
     _, net = nets.finish(nets.train(**config))
     W_in, b_in, W_out, b_out = net.outer
-    parts = {"W_in": W_in, "b_in": b_in, "W": np.stack([W[0].detach() for W in net.W]),
-             "b": np.stack([b[0].detach() for b in net.b]), "W_out": W_out, "b_out": b_out}
+    parts = {
+        "W_in": W_in,
+        "b_in": b_in,
+        "W": np.stack([W[0].detach() for W in net.W]),
+        "b": np.stack([b[0].detach() for b in net.b]),
+        "W_out": W_out,
+        "b_out": b_out,
+    }
     return compact({name: part if name in ("W", "b") else part[0].detach() for name, part in parts.items()})
 
 
@@ -119,13 +125,26 @@ def jobs():
     # Matrices of a sublayer other than those of query, key and value start with variance 2/inputs (He et al. 2015) or,
     # small, 1/(3 inputs), which is what torch gives a linear layer.
     post, pre = ("copy", "sublayer", "add", "norm"), ("copy", "norm", "sublayer", "add")
-    arms = [("post-LN", post, 1.0, 0), ("post-LN", post, 1.0, 100), ("pre-LN", pre, 1.0, 0), ("pre-LN", pre, 1.0, 100),
-            ("no-skip", pre, 0.0, 0)]
+    arms = [
+        ("post-LN", post, 1.0, 0),
+        ("post-LN", post, 1.0, 100),
+        ("pre-LN", pre, 1.0, 0),
+        ("pre-LN", pre, 1.0, 100),
+        ("no-skip", pre, 0.0, 0),
+    ]
     for start, gain in (("he", 2**0.5), ("small", 3**-0.5)):
         for rate in (1e-3, 3e-3):
             for name, order, skip, warmup in arms:
-                config = {"order": order, "lr": rate, "warmup": warmup, "skip": skip, "blocks": 6,
-                          "seed": list(range(5)), "gain": gain, "inner": gain}
+                config = {
+                    "order": order,
+                    "lr": rate,
+                    "warmup": warmup,
+                    "skip": skip,
+                    "blocks": 6,
+                    "seed": list(range(5)),
+                    "gain": gain,
+                    "inner": gain,
+                }
                 made[f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"] = transformers, config
     budget = BUDGET | {"steps": 400, "every": 50}
     # Five of the pair that is studied, three each where the study says nothing, or something else.

@@ -58,8 +58,13 @@ def alike(cosine, skip, scale, depth):
     return kernel(cosine).mean()
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="measured, 10 seeds stored and 3 trained again",
-                   reference="300 steps: training error plain 7 to 67 % at depth 56, 0 % at 8; residual 0 % at both")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="measured, 10 seeds stored and 3 trained again",
+    reference="300 steps: training error plain 7 to 67 % at depth 56, 0 % at 8; residual 0 % at both",
+)
 def test_c8_more_layers_train_worse(record):
     here = run(pair(56))
     plain, residual = (column(here[on, "he", "end"], "train_error") for on in (0, 1))
@@ -79,8 +84,13 @@ def test_c8_more_layers_train_worse(record):
     assert stored(56, "train_error", 1).max() < 2 and stored(56, "test_error", 1).max() < 5
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="measured",
-                   reference="at the start no layer's gradient far below the largest; plain's does not fade")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="measured",
+    reference="at the start no layer's gradient far below the largest; plain's does not fade",
+)
 def test_c8_gradients_are_healthy(record):
     here = run(pair(56, **SHORT))
     for on in (0, 1):
@@ -96,8 +106,13 @@ def test_c8_gradients_are_healthy(record):
     assert kept.min() > 0.3
 
 
-@pytest.mark.claim("C8", notebook="03", part="a", source="closed form (arc-cosine kernel, Cho and Saul 2009)",
-                   reference="cosine c of two digits goes through (skip² c + scale² k(c)) / (skip² + scale²)")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="a",
+    source="closed form (arc-cosine kernel, Cho and Saul 2009)",
+    reference="cosine c of two digits goes through (skip² c + scale² k(c)) / (skip² + scale²)",
+)
 def test_c8_signals_degrade_too(record):
     digits = store.digits().x_train[:256]
     unit = digits / np.linalg.norm(digits, axis=1, keepdims=True)
@@ -112,8 +127,13 @@ def test_c8_signals_degrade_too(record):
             assert measured == pytest.approx(expected, abs=bound)
 
 
-@pytest.mark.claim("C8", notebook="03", part="d", source="measured, 3 seeds",
-                   reference="slow, not stuck: plain He at 300 and 1500 steps; looks-linear plain nets train as well")
+@pytest.mark.claim(
+    "C8",
+    notebook="03",
+    part="d",
+    source="measured, 3 seeds",
+    reference="slow, not stuck: plain He at 300 and 1500 steps; looks-linear plain nets train as well",
+)
 def test_c8_slow_is_not_stuck(record):
     config, columns = results.stored("rate_0.001.npz")
     arms = {name: results.arm(config, 0, 1.0, name) for name in ("he", "looks-linear")}
@@ -143,8 +163,13 @@ def hosted():
 HOST = {"depth": 2, "skip": [0] * 3, "seed": [0, 1, 2], "every": 1000}
 
 
-@pytest.mark.claim("C9", notebook="03", part="c", source="by construction",
-                   reference="48 layers with W = I (plain) or W = 0 (residual) change no bit of a score")
+@pytest.mark.claim(
+    "C9",
+    notebook="03",
+    part="c",
+    source="by construction",
+    reference="48 layers with W = I (plain) or W = 0 (residual) change no bit of a score",
+)
 def test_c9_the_deeper_net_contains_the_shallower(record):
     net, scores = hosted()
     for on, init in ((0, "identity"), (1, "zero")):
@@ -162,8 +187,13 @@ def with_inserted(depth):
         return nets.wrong(net.scores(nets.tensors()[0][None]), nets.tensors()[1]).numpy()
 
 
-@pytest.mark.claim("C9", notebook="03", part="c", source="measured, 5 seeds stored and 3 trained again",
-                   reference="54 inserted layers, usual start, 300 steps: plain 3 to 44 %, residual 0 to 0.1 %")
+@pytest.mark.claim(
+    "C9",
+    notebook="03",
+    part="c",
+    source="measured, 5 seeds stored and 3 trained again",
+    reference="54 inserted layers, usual start, 300 steps: plain 3 to 44 %, residual 0 to 0.1 %",
+)
 def test_c9_what_fails_is_the_search(record):
     depths = (6, 18, 54)
     for on in (0, 1):
@@ -181,12 +211,19 @@ def test_c9_what_fails_is_the_search(record):
     assert errors[:SEEDS].min() > 3 and np.median(errors[:SEEDS]) < 50 and errors[SEEDS:].max() < 1
 
 
-@pytest.mark.claim("C18", notebook="03", part="b", source="measured, 3 seeds stored and one trained again",
-                   reference="110 layers: small start does not move, plain He moves but learns little, residual 0 %")
+@pytest.mark.claim(
+    "C18",
+    notebook="03",
+    part="b",
+    source="measured, 3 seeds stored and one trained again",
+    reference="110 layers: small start does not move, plain He moves but learns little, residual 0 %",
+)
 def test_c18_a_hundred_layers(record):
     config, columns = results.stored("depth_110.npz")
-    arms = {name: results.arm(config, *which) for name, which in
-            {"small": (0, 1.0, "small"), "plain": (0, 1.0), "residual": (1, 110**-0.5)}.items()}
+    arms = {
+        name: results.arm(config, *which)
+        for name, which in {"small": (0, 1.0, "small"), "plain": (0, 1.0), "residual": (1, 110**-0.5)}.items()
+    }
     for name, index in arms.items():
         record(f"{name}, stored: training error after 300 steps", columns["train_error"][-1, index])
         record(f"{name}, stored: how far layer 1 moved", columns["moved"][index, 0])

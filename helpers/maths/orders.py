@@ -19,14 +19,22 @@ BARE = ("copy", "sublayer", "add")
 
 # He et al. 2016 (1603.05027): CIFAR-10 test error in % of ResNet-110 and ResNet-164. Their F has two
 # convolutions, each with its norm and ReLU; here one sublayer stands for the last norm-ReLU-convolution group.
-HE_2016 = {("copy", "sublayer", "norm", "add", "activation"): ("original ResNet", 6.61, 5.93),
-           ("copy", "sublayer", "add", "norm", "activation"): ("norm after addition", 8.17, 6.50),
-           ("copy", "sublayer", "norm", "activation", "add"): ("ReLU before addition", 7.84, 6.14),
-           ("copy", "activation", "sublayer", "norm", "add"): ("ReLU-only pre-activation", 6.71, 5.91),
-           ("copy", "norm", "activation", "sublayer", "add"): ("full pre-activation", 6.37, 5.46)}
+HE_2016 = {
+    ("copy", "sublayer", "norm", "add", "activation"): ("original ResNet", 6.61, 5.93),
+    ("copy", "sublayer", "add", "norm", "activation"): ("norm after addition", 8.17, 6.50),
+    ("copy", "sublayer", "norm", "activation", "add"): ("ReLU before addition", 7.84, 6.14),
+    ("copy", "activation", "sublayer", "norm", "add"): ("ReLU-only pre-activation", 6.71, 5.91),
+    ("copy", "norm", "activation", "sublayer", "add"): ("full pre-activation", 6.37, 5.46),
+}
 
-NAMES = {PRE_LN: "pre-LN", POST_LN: "post-LN", OUTPUT_NORM: "output-norm", SANDWICH: "sandwich (Peri-LN)",
-         BARE: "bare residual block", **{order: name for order, (name, *_) in HE_2016.items()}}
+NAMES = {
+    PRE_LN: "pre-LN",
+    POST_LN: "post-LN",
+    OUTPUT_NORM: "output-norm",
+    SANDWICH: "sandwich (Peri-LN)",
+    BARE: "bare residual block",
+    **{order: name for order, (name, *_) in HE_2016.items()},
+}
 
 
 class Verdict(NamedTuple):
@@ -107,8 +115,10 @@ def run(order, x, sublayer, norm, activation, skip=1.0, scale=1.0):
             if kept is None:
                 raise ValueError("This order cannot be run: add finds no copy.")
             if kept.shape != x.shape:
-                raise ValueError(f"The addition needs equal widths, but the copy has {kept.shape[-1]} and the "
-                                 f"sublayer wrote {x.shape[-1]}.")
+                raise ValueError(
+                    f"The addition needs equal widths, but the copy has {kept.shape[-1]} and the "
+                    f"sublayer wrote {x.shape[-1]}."
+                )
             x = blocks.add(kept, x, skip, scale)
         else:
             x = steps[piece](x)

@@ -103,8 +103,23 @@ class Transformer(nn.Module):
     Raises ValueError for an unknown norm, an order that cannot be run, or heads that do not divide the width.
     """
 
-    def __init__(self, order=orders.PRE_LN, blocks=6, skip=1.0, scale=1.0, seed=0, *, norm="layer",
-                 gain=1.0, inner=1.0, out=1.0, start=0.3, width=48, heads=4, hidden=192):
+    def __init__(
+        self,
+        order=orders.PRE_LN,
+        blocks=6,
+        skip=1.0,
+        scale=1.0,
+        seed=0,
+        *,
+        norm="layer",
+        gain=1.0,
+        inner=1.0,
+        out=1.0,
+        start=0.3,
+        width=48,
+        heads=4,
+        hidden=192,
+    ):
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f"norm is {norm!r}; allowed are {', '.join(NORMS)}.")
@@ -128,8 +143,10 @@ class Transformer(nn.Module):
         self.places = nn.Parameter(start * draw(1, 1 + PATCHES, width))
         self.layers = nn.ModuleList()
         for _ in range(blocks):
-            self.layers += [wrap(Attention(draw, width, heads, gain)),
-                            wrap(FeedForward(draw, width, hidden, inner, gain))]
+            self.layers += [
+                wrap(Attention(draw, width, heads, gain)),
+                wrap(FeedForward(draw, width, hidden, inner, gain)),
+            ]
         self.final = nn.Identity() if self.order[-1:] == ("norm",) else NORMS[norm](nets, width)
         self.unembed = Linear(draw, width, CLASSES, out)
 
@@ -167,8 +184,19 @@ def rate(step, steps, lr, warmup=0, cosine=False):
     return lr * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup))) / 2 if cosine else lr
 
 
-def train(order=orders.PRE_LN, blocks=6, *, lr=1e-3, warmup=0, cosine=False, decay=0.01, epochs=12, batch=64, every=22,
-          **shape):
+def train(
+    order=orders.PRE_LN,
+    blocks=6,
+    *,
+    lr=1e-3,
+    warmup=0,
+    cosine=False,
+    decay=0.01,
+    epochs=12,
+    batch=64,
+    every=22,
+    **shape,
+):
     """Train Transformers on the digits; yield (step, steps, rows) at every step and return the `Transformer`.
 
     ``order``, ``blocks`` and ``shape`` describe the nets (see `Transformer`); AdamW (Loshchilov and Hutter 2017) with
@@ -202,8 +230,13 @@ def train(order=orders.PRE_LN, blocks=6, *, lr=1e-3, warmup=0, cosine=False, dec
 def measure(net, step, x, y, x_test, y_test):
     """Return one dict a net: depth, skip, scale, seed, step, and loss and errors in percent on the tensors given."""
     scores = net.scores(x[None])
-    found = {"loss": losses(scores, y.expand(len(scores), -1)), "train_error": wrong(scores, y),
-             "test_error": wrong(net.scores(x_test[None]), y_test)}
+    found = {
+        "loss": losses(scores, y.expand(len(scores), -1)),
+        "train_error": wrong(scores, y),
+        "test_error": wrong(net.scores(x_test[None]), y_test),
+    }
     table = net.columns | {name: column.tolist() for name, column in found.items()}
-    return [{"depth": len(net.layers), "step": step} | dict(zip(table, row, strict=True))
-            for row in zip(*table.values(), strict=True)]
+    return [
+        {"depth": len(net.layers), "step": step} | dict(zip(table, row, strict=True))
+        for row in zip(*table.values(), strict=True)
+    ]

@@ -39,11 +39,13 @@ class Builder(View):
         Control("skip", "+ I, times", "skip, what multiplies the copy; 0 is plain", "number", 1.0, 0, 3, 0.01),
         Control("scale", "strength of F", "scale, the number that multiplies what is added", "number", 1.0, 0, 2, 0.01),
     )
-    presets = {**{name: line + " skip=1 scale=1" for name, line in LINES.items()},
-               **{name: line + " skip=1 scale=1" for name, line in NO_BLOCK.items()},
-               "DeepNorm, 6 blocks": LINES["post-LN"] + " skip=1.86 scale=0.14",
-               "ReZero at the start": LINES["bare residual block"] + " skip=1 scale=0",
-               "pre-LN, + I off": LINES["pre-LN"] + " skip=0 scale=1"}
+    presets = {
+        **{name: line + " skip=1 scale=1" for name, line in LINES.items()},
+        **{name: line + " skip=1 scale=1" for name, line in NO_BLOCK.items()},
+        "DeepNorm, 6 blocks": LINES["post-LN"] + " skip=1.86 scale=0.14",
+        "ReZero at the start": LINES["bare residual block"] + " skip=1 scale=0",
+        "pre-LN, + I off": LINES["pre-LN"] + " skip=0 scale=1",
+    }
     standard = staticmethod(orders.run)
     HEIGHTS = 30 + 54 * np.arange(orders.LONGEST + 1)
     ROAD, BRANCH, TOP = 70, 170, 352
@@ -141,8 +143,12 @@ class Builder(View):
         self.tip.set_positions((self.ROAD, top - 16), (self.ROAD, top))
 
 
-WEIGHTS = {"ones": lambda depth: (1.0, 1.0), "deepnorm": signals.deepnorm,
-           "1/sqrt(depth)": lambda depth: (1.0, depth**-0.5), "zero": lambda depth: (1.0, 0.0)}
+WEIGHTS = {
+    "ones": lambda depth: (1.0, 1.0),
+    "deepnorm": signals.deepnorm,
+    "1/sqrt(depth)": lambda depth: (1.0, depth**-0.5),
+    "zero": lambda depth: (1.0, 0.0),
+}
 
 
 class AtDepth(View):
@@ -169,8 +175,10 @@ class AtDepth(View):
         rng = np.random.default_rng(1)
         self.layers = signals.draw_layers(24, self.WIDTH, draws=(self.DRAWS,))
         self.x, self.arrow = signals.layer_norm(rng.normal(size=(2, self.DRAWS, self.WIDTH)))
-        boxes = {(84, 56, 256, 262): "root mean square of x, log scale",
-                 (436, 56, 270, 262): "length of the arrow, log scale"}
+        boxes = {
+            (84, 56, 256, 262): "root mean square of x, log scale",
+            (436, 56, 270, 262): "length of the arrow, log scale",
+        }
         self.axes = [style.axes(self.figure, box, "layer", label) for box, label in boxes.items()]
         for ax in self.axes:
             ax.set(yscale="log", xlim=(0, 1), ylim=(0.1, 10))
@@ -246,8 +254,10 @@ class AtDepth(View):
                 ax.set(xlim=limits[0], ylim=limits[1])
 
     def _words(self, order, depth, plain, found, form):
-        middle = [float(np.exp(np.log(np.maximum(part, 1e-300)).mean(0))[at])
-                  for part, at in zip(found, (-1, 0, 0), strict=True)]
+        middle = [
+            float(np.exp(np.log(np.maximum(part, 1e-300)).mean(0))[at])
+            for part, at in zip(found, (-1, 0, 0), strict=True)
+        ]
         words = f"{depth} {arm(not plain)} layers, {self.name.get_text()}: the stream "
         words += f"leaves with root mean square {style.number(middle[0])}; "
         words += f"the arrow comes back {style.number(middle[1])} long in all"

@@ -30,12 +30,14 @@ class Wrapped(View):
         Control("width", "width, d_model", "how many numbers a token has", "integer", 48, options=(16, 32, 48, 64)),
         SKIP,
     )
-    presets = {"GPT-2 order": "blocks=12 kind=attention+feed-forward order=pre-LN skip=on",
-               "first Transformer, encoder": "blocks=6 kind=attention+feed-forward order=post-LN skip=on",
-               "first Transformer, decoder": "blocks=6 kind=with-cross-attention order=post-LN skip=on",
-               "parallel sublayers": "blocks=6 kind=parallel order=pre-LN skip=on",
-               "one block": "blocks=1 kind=attention+feed-forward order=pre-LN skip=on",
-               "+ I off": "blocks=6 kind=attention+feed-forward order=pre-LN skip=off"}
+    presets = {
+        "GPT-2 order": "blocks=12 kind=attention+feed-forward order=pre-LN skip=on",
+        "first Transformer, encoder": "blocks=6 kind=attention+feed-forward order=post-LN skip=on",
+        "first Transformer, decoder": "blocks=6 kind=with-cross-attention order=post-LN skip=on",
+        "parallel sublayers": "blocks=6 kind=parallel order=pre-LN skip=on",
+        "one block": "blocks=1 kind=attention+feed-forward order=pre-LN skip=on",
+        "+ I off": "blocks=6 kind=attention+feed-forward order=pre-LN skip=off",
+    }
     standard = staticmethod(tokens.transformer)
     MARKS = {"attention": "o", "cross-attention": "D", "feed-forward": "s", "attention + feed-forward": "h"}
     LEFT, RIGHT, LOW, HIGH = 24, 690, 262, 324
@@ -46,15 +48,19 @@ class Wrapped(View):
         self.road = ground.plot([], [], color=style.IDENTITY, linewidth=4, solid_capstyle="butt")[0]
         self.way = ground.plot([], [], color=style.INK, linewidth=1.5)[0]
         self.tip = style.arrow(ground, style.INK)
-        bar, cross = ({"color": style.INK, "mew": 4, "linestyle": "none"},
-                      {"color": style.IDENTITY, "marker": "P", "linestyle": "none"})
+        bar, cross = (
+            {"color": style.INK, "mew": 4, "linestyle": "none"},
+            {"color": style.IDENTITY, "marker": "P", "linestyle": "none"},
+        )
         self.norms = [ground.plot([], [], **bar, marker=mark, markersize=13, zorder=4)[0] for mark in "_|"]
         self.plus = ground.plot([], [], **cross, zorder=5)[0]
         face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
         self.marks = [ground.plot([], [], marker=mark, **face)[0] for mark in self.MARKS.values()]
         ground.plot([36], [214], **bar, marker="|", markersize=13)
-        self.legend = [ground.plot([106], [214], **cross, markersize=11)[0],
-                       style.text(ground, 118, 214, "a copy is added", ha="left")]
+        self.legend = [
+            ground.plot([106], [214], **cross, markersize=11)[0],
+            style.text(ground, 118, 214, "a copy is added", ha="left"),
+        ]
         style.text(ground, 46, 214, "norm", ha="left")
         self.keys = [ground.plot([], [], marker=mark, markersize=11, **face)[0] for mark in self.MARKS.values()]
         self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
@@ -97,8 +103,10 @@ class Wrapped(View):
         words = f"{blocks} block{'s' * (blocks > 1)} of {' and '.join(names)}, that is {len(layers)} "
         words += f"layer{'s' * (len(layers) > 1)}, order {order}{'' if skip else ', + I off'}: {counted}. "
         words += f"Every sublayer reads and writes {width} numbers a token. "
-        return (words
-                + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}.")
+        return (
+            words
+            + f"The stream's root mean square goes from {style.number(lengths[0])} to {style.number(lengths[-1])}."
+        )
 
     def _draw(self, layers, joined):
         """Draw the layers from left to right; a way around a sublayer only where the copy is kept and added."""
@@ -115,8 +123,10 @@ class Wrapped(View):
             if not branch:
                 before, branch = (), before
             inner, half = branch.index("sublayer"), (self.LOW + self.HIGH) / 2
-            legs, ends = (((branch[:inner], start), (branch[inner:], end)),
-                          ((before, left + 0.05 * step), (after, left + 0.95 * step)))
+            legs, ends = (
+                ((branch[:inner], start), (branch[inner:], end)),
+                ((before, left + 0.05 * step), (after, left + 0.95 * step)),
+            )
             norms[0].extend((x, half) for pieces, x in legs if "norm" in pieces)
             norms[1].extend((x, self.LOW) for pieces, x in ends if "norm" in pieces)
         road.append((self.LEFT + len(layers) * step, self.LOW))
@@ -143,10 +153,13 @@ class Alike(View):
             "order", "order", "of pieces around every layer; bare has no norm", "choice", "bare", options=tuple(ORDERS)
         ),
     )
-    presets = {"no skip, three layers": "depth=3 skip=off order=bare", "with skips": "depth=12 skip=on order=bare",
-               "a norm alone does not help": "depth=12 skip=off order=pre-LN",
-               "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
-               "with skips, post-LN": "depth=12 skip=on order=post-LN"}
+    presets = {
+        "no skip, three layers": "depth=3 skip=off order=bare",
+        "with skips": "depth=12 skip=on order=bare",
+        "a norm alone does not help": "depth=12 skip=off order=pre-LN",
+        "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
+        "with skips, post-LN": "depth=12 skip=on order=post-LN",
+    }
     DRAWS, FLOOR = 20, 1e-12
 
     def build(self):
@@ -189,23 +202,38 @@ class WarmUp(View):
         Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
         Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
         Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
-        Control("start", "start", "variance of the weights at first: he 2/inputs, small 1/(3 inputs)", "choice", "he",
-                options=("he", "small")),
+        Control(
+            "start",
+            "start",
+            "variance of the weights at first: he 2/inputs, small 1/(3 inputs)",
+            "choice",
+            "he",
+            options=("he", "small"),
+        ),
         SKIP,
         Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
     )
-    presets = {"post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 start=he skip=on",
-               "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 start=he skip=on",
-               "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 start=he skip=on",
-               "a third of the rate": "rate=0.001 order=post-LN warmup=0 start=he skip=on",
-               "a smaller start": "rate=0.003 order=post-LN warmup=0 start=small skip=on",
-               "small start and rate, new images": "rate=0.001 order=post-LN start=small skip=on error=test",
-               "no skip at all": "rate=0.001 order=pre-LN warmup=0 start=he skip=off"}
+    presets = {
+        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 start=he skip=on",
+        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 start=he skip=on",
+        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 start=he skip=on",
+        "a third of the rate": "rate=0.001 order=post-LN warmup=0 start=he skip=on",
+        "a smaller start": "rate=0.003 order=post-LN warmup=0 start=small skip=on",
+        "small start and rate, new images": "rate=0.001 order=post-LN start=small skip=on error=test",
+        "no skip at all": "rate=0.001 order=pre-LN warmup=0 start=he skip=off",
+    }
     ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
     POST = "#CC79A7"
-    LOOKS = [{"color": color, "linestyle": dash, "marker": mark} for color, dash, mark in (
-             (POST, (0, (4, 2)), "v"), (POST, "-", "^"), (style.RESIDUAL, (0, (4, 2)), "o"), (style.RESIDUAL, "-", "D"),
-             (style.PLAIN, (0, (1, 1)), "s"))]
+    LOOKS = [
+        {"color": color, "linestyle": dash, "marker": mark}
+        for color, dash, mark in (
+            (POST, (0, (4, 2)), "v"),
+            (POST, "-", "^"),
+            (style.RESIDUAL, (0, (4, 2)), "o"),
+            (style.RESIDUAL, "-", "D"),
+            (style.PLAIN, (0, (1, 1)), "s"),
+        )
+    ]
     fed, trained = (), None
 
     def build(self):
