@@ -37,8 +37,9 @@ def main(arguments):
         sys.exit(sentence)
     inherited = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [str(HERE), inherited]))
-    # The matrices of numpy are small here: on a busy machine a second thread only waits for the first.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # The matrices are small and the browser wants a core too: a second thread of numpy or torch mostly waits for the
+    # first, and a training beside a busy page takes twice as long with two.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     command = [
         sys.executable,
         "-m",
