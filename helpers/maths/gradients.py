@@ -71,7 +71,7 @@ def log_lengths(arrow, tables, gain=1.0, skip=1.0, scale=1.0, step=step_back, ch
     """
     start, logs, arrows = 0.0, [], [arrow]
     for done, J in enumerate(tables[::-1], 1):
-        arrow = step(arrow, gain * J, skip, scale)
+        arrow = step(arrow, J, skip, scale * gain)  # gain * J would write a whole table for each layer
         arrows.append(arrow)
         if done % chunk == 0 or done == len(tables):
             squares = np.square(arrows, dtype=float).sum(axis=1)
