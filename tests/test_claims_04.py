@@ -97,7 +97,7 @@ def test_c11_every_sublayer_of_a_transformer_is_wrapped(record):
 @pytest.mark.claim(
     "C11", notebook="04", part="c", reference="12 additions in 6 blocks", source="counted in the torch module"
 )
-def test_c11_the_trained_transformer_is_wrapped_too(record):
+def test_c11_the_torch_transformer_is_wrapped_too(record):
     import torch
 
     from helpers.maths.transformer import Transformer
