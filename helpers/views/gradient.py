@@ -108,8 +108,9 @@ class Arrow(View):
     DRAWS = 200
 
     def build(self):
-        self.tables = gradients.tables(1000, WIDTH, seed=2)
+        self.tables = gradients.tables(1000, WIDTH, seed=2)  # the top layer is the last one, whatever the depth
         self.noise = gradients.noise(1000, WIDTH, self.DRAWS, seed=1)
+        self.known, self.reach = None, 0
         self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
         ground = style.blank(self.figure)
         where = "layer: the arrow starts at the top, on the right, and goes back to the input, layer 0"
@@ -134,8 +135,12 @@ class Arrow(View):
     def curves(self, depth, skip, gain, scale):
         """Return log10 lengths 0, ..., depth layers back: one arrow, all draws, typical and mean closed form."""
         s, back = SCALES[scale](depth), np.arange(1, depth + 1)
-        one = gradients.log_lengths(self.start, self.tables[:depth], gain, float(skip), s, self.idea)
-        draws = gradients.spread([part[:depth] for part in self.noise], gain, float(skip), s)
+        if self.known != (skip, gain, s) or depth > self.reach:
+            # On its way back the arrow does not know how deep the stack is: further layers only go on.
+            self.known, self.reach = (skip, gain, s), int(rung(depth))
+            self.one = gradients.log_lengths(self.start, self.tables[-self.reach :], gain, float(skip), s, self.idea)
+            self.draws = gradients.spread([part[: self.reach] for part in self.noise], gain, float(skip), s)
+        one, draws = self.one[: depth + 1], self.draws[: depth + 1]
         steps = gradients.log_moments(1, WIDTH, gain, skip, s)[0], gradients.log(gradients.mean_gain(gain, skip, s))
         return [log / (2 * np.log(10)) for log in (one, draws, *(np.append(0.0, back * step) for step in steps))]
 
