@@ -52,9 +52,11 @@ class Stack(View):
         plane.axvline(0, color="#d0d0d0", linewidth=1, zorder=0)
         self.trail = plane.plot([], [], color=style.TRUTH, marker=".", linewidth=1)[0]
         colours = (style.IDENTITY, style.TRUTH, style.INK)
-        self.arrows = [style.arrow(plane, colour, zorder=3 + k) for k, colour in enumerate(colours)]
-        for height, colour in zip((152, 124, 96), colours, strict=True):
-            ground.plot([372, 382], [height, height], color=colour, linewidth=4)
+        dashes = ("-", (0, (3, 2)), "-")  # green and grey have one shade in greyscale
+        looks = zip(colours, dashes, strict=True)
+        self.arrows = [style.arrow(plane, hue, linestyle=dash, zorder=3 + k) for k, (hue, dash) in enumerate(looks)]
+        for height, colour, dash in zip((152, 124, 96), colours, dashes, strict=True):
+            ground.plot([362, 384], [height, height], color=colour, linestyle=dash, linewidth=3)
         self.kept = style.text(ground, 390, 152, ha="left")
         style.text(ground, 390, 124, "scale · F(x), what is written", ha="left")
         style.text(ground, 390, 96, "y, what leaves", ha="left")
