@@ -9,7 +9,7 @@ __getattr__ = rooms(__name__, __path__)
 
 
 def all_views():
-    """Yield every view class, notebook by notebook; modules are imported as they are reached."""
+    """Yield every view class, notebook by notebook; the modules are imported when the first one is asked for."""
     from .contract import View
 
     classes = [

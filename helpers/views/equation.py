@@ -103,7 +103,7 @@ class Stack(View):
         blocks_named = f"{depth} {arm(skip)} {F} block{'s' * (depth > 1)}, strength {scale:.2g}"
         digit, kept = states[0], "what leaves is zero everywhere"
         if norms[2] > 0:
-            cosine = digit @ y / np.linalg.norm(digit) / norms[2]
+            cosine = round(float(digit @ y / np.linalg.norm(digit) / norms[2]), 2) + 0.0  # no minus before zero
             kept = f"what leaves has length {style.number(norms[2])} and cosine {cosine:.2f} with the digit"
         lengths = f"reads |x| = {style.number(norms[0])}, writes |scale · F(x)| = {style.number(norms[1])}"
         return f"{blocks_named}: the last one {lengths}; {kept}."
