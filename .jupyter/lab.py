@@ -40,18 +40,15 @@ def main(arguments):
     # The matrices are small and the browser wants a core too: a second thread of numpy or torch mostly waits for the
     # first, and a training beside a busy page takes twice as long with two.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        f"--ServerApp.root_dir={HERE.parent}",
-        f"--LabApp.default_url={FIRST_PAGE}",
-    ]
+    command = [f"--ServerApp.root_dir={HERE.parent}", f"--LabApp.default_url={FIRST_PAGE}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     if port is not None:
         command.append("--ServerApp.port_retries=0")
-    os.execv(sys.executable, command + arguments)
+    # Not earlier: Jupyter looks at JUPYTER_CONFIG_PATH, and a port in use should be told at once.
+    from jupyterlab.labapp import LabApp
+
+    LabApp.launch_instance(command + arguments)
 
 
 if __name__ == "__main__":

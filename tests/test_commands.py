@@ -5,10 +5,14 @@ import socket
 import subprocess
 import sys
 import tomllib
+from unittest.mock import Mock
 
 import pytest
 import yaml
+from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+from jupyter_server.services.kernels.websocket import KernelWebsocketHandler
 from packaging.requirements import Requirement
+from traitlets.config import PyFileConfigLoader
 
 from tests.notebooks import ROOT
 
@@ -61,3 +65,15 @@ def test_port_in_use_gets_one_sentence(form):
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert found.returncode == 1
     assert found.stderr.startswith(f"Port {port} cannot be used") and found.stderr.count("\n") == 1
+
+
+def test_the_lab_passes_messages_of_the_kernel_on_at_once(monkeypatch):
+    config = PyFileConfigLoader("jupyter_server_config.py", path=str(ROOT / ".jupyter")).load_config()
+    connection = config.ServerApp.kernel_websocket_connection_class
+    handler = Mock(spec=KernelWebsocketHandler)
+    monkeypatch.setattr(ZMQChannelsWebsocketConnection, "connect", lambda self: "connected")
+    assert connection(websocket_handler=handler).connect() == "connected"
+    handler.set_nodelay.assert_called_once_with(True)
+    command = [sys.executable, ".jupyter/lab.py", "--show-config"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert connection.__name__ in found.stdout, "make lab does not read the setting"

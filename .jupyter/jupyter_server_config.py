@@ -1,0 +1,18 @@
+"""Settings of Jupyter's server; `make lab` and Binder both find this file."""
+
+from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+
+
+class Immediate(ZMQChannelsWebsocketConnection):
+    """Passes each message of the kernel on at once.
+
+    TCP holds a small message back until the one before it is acknowledged (Nagle's algorithm, RFC 896), and the
+    acknowledgement may take 40 ms (delayed, RFC 1122 section 4.2.3.2): a slider would wait for it at every other move.
+    """
+
+    def connect(self):
+        self.websocket_handler.set_nodelay(True)
+        return super().connect()
+
+
+c.ServerApp.kernel_websocket_connection_class = Immediate  # noqa: F821, traitlets provides c
