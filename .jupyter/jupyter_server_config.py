@@ -1,5 +1,7 @@
 """Settings of Jupyter's server; `make lab` and Binder both find this file."""
 
+import os
+
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
 
@@ -15,4 +17,5 @@ class Immediate(ZMQChannelsWebsocketConnection):
         return super().connect()
 
 
-c.ServerApp.kernel_websocket_connection_class = Immediate  # noqa: F821, traitlets provides c
+if "JUPYTER_GATEWAY_URL" not in os.environ:  # kernels behind a gateway are reached in another way
+    c.ServerApp.kernel_websocket_connection_class = Immediate  # noqa: F821, traitlets provides c

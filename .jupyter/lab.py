@@ -22,7 +22,8 @@ def why_not(port):
     """Return one sentence if nothing can listen on `port`, else None."""
     advice = "choose another one, for example make lab LAB_ARGS=--port=9321, or leave --port out."
     with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":  # there it would let two listen on one port
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind(("127.0.0.1", port))
         except OverflowError:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -122,30 +123,6 @@ def jobs():
         made[f"rate_{rate:g}.npz"] = trained, {"depth": 56, **nets_of(3, *starts), **BUDGET, "lr": rate, **long}
     hundred = nets_of(3, (0, 1.0, "small"), (0, 1.0, "he"), (1, 110**-0.5, "he"))
     made["depth_110.npz"] = trained, {"depth": 110, **hundred, **BUDGET}
-    # Matrices of a sublayer other than those of query, key and value start with variance 2/inputs (He et al. 2015) or,
-    # small, 1/(3 inputs), which is what torch gives a linear layer.
-    post, pre = ("copy", "sublayer", "add", "norm"), ("copy", "norm", "sublayer", "add")
-    arms = [
-        ("post-LN", post, 1.0, 0),
-        ("post-LN", post, 1.0, 100),
-        ("pre-LN", pre, 1.0, 0),
-        ("pre-LN", pre, 1.0, 100),
-        ("no-skip", pre, 0.0, 0),
-    ]
-    for start, gain in (("he", 2**0.5), ("small", 3**-0.5)):
-        for rate in (1e-3, 3e-3):
-            for name, order, skip, warmup in arms:
-                config = {
-                    "order": order,
-                    "lr": rate,
-                    "warmup": warmup,
-                    "skip": skip,
-                    "blocks": 6,
-                    "seed": list(range(5)),
-                    "gain": gain,
-                    "inner": gain,
-                }
-                made[f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"] = transformers, config
     budget = BUDGET | {"steps": 400, "every": 50}
     # Five of the pair that is studied, three each where the study says nothing, or something else.
     others = nets_of(3, *((skip, scale, "he") for scale in (20**-0.5, 1.0) for skip in (1, 0)))
@@ -154,6 +131,27 @@ def jobs():
     made["lesions_20.npz"] = lesioned_nets, {"depth": 20, **arms, **budget}
     made["lesions_8.npz"] = lesioned_nets, {"depth": 8, **pair, **budget}
     made["lesions_thinned.npz"] = lesioned, {"depth": 20, "keep": 0.8, **nets_of(5, (1, 0.5, "he")), **budget}
+    return made | transformer_jobs()
+
+
+def transformer_jobs():
+    """Return the same for the digit Transformers of notebook 04."""
+    made = {}
+    # All matrices start with variance 1/inputs or, small, those of the feed-forward and those with which attention
+    # writes with 1/(3 inputs), which is what torch gives a linear layer.
+    post, pre = ("copy", "sublayer", "add", "norm"), ("copy", "norm", "sublayer", "add")
+    arms = [
+        ("post-LN", post, 1.0, 0),
+        ("post-LN", post, 1.0, 100),
+        ("pre-LN", pre, 1.0, 0),
+        ("pre-LN", pre, 1.0, 100),
+        ("no-skip", pre, 0.0, 0),
+    ]
+    grid = product(("raw", "centred"), (("even", 1.0), ("small", 3**-0.5)), (1e-3, 3e-3), arms)
+    for pixels, (start, gain), rate, (name, order, skip, warmup) in grid:
+        config = {"order": order, "lr": rate, "warmup": warmup, "skip": skip, "blocks": 6, "seed": list(range(7))}
+        config |= {"gain": gain, "inner": gain, "centred": pixels == "centred"}
+        made[f"transformer_{pixels}_{start}_{name}_{rate:g}_{warmup}.npz"] = transformers, config
     return made
 
 

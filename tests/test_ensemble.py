@@ -16,7 +16,7 @@ def test_the_tree_draws_every_route_and_the_bars_add_up():
     assert (around, through, lost) == (31, 31, 0)
     ends = np.array([bar[1, 0] - bar[0, 0] for bar in view.bars.get_segments()])
     assert len(ends) == 32
-    assert float(view.captions[0].get_text().split()[2]) / 100 == pytest.approx(ends[0b01100] / ends.sum(), abs=1e-3), (
+    assert float(view.share.get_text().split()[0]) / 100 == pytest.approx(ends[0b01100] / ends.sum(), abs=1e-3), (
         "around 1, through 2 and 3, around 4 and 5"
     )
 

@@ -277,8 +277,12 @@ def test_the_mimebundle_serves_readers_with_and_without_a_kernel(panel):
 
 
 def test_the_png_holds_the_pixels_of_the_canvas(panel):
-    shown = np.asarray(panel.picture.canvas.buffer_rgba())[..., :3]
-    for level in (1, 9):
+    seen = []
+    for level, depth in ((1, 2), (6, 3), (1, 1)):
+        panel.hands["depth"].widget.value = depth
+        shown = np.array(panel.picture.canvas.buffer_rgba())[..., :3]
+        assert not any(np.array_equal(shown, before) for before in seen), "a new picture each time"
+        seen.append(shown)
         decoded = Image.open(io.BytesIO(panel.picture.png(level)))
         decoded.verify()  # checksums
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(panel.picture.png(level)))), shown)

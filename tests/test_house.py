@@ -158,6 +158,20 @@ def test_every_control_over_its_whole_range(view):
     assert tuple(view.figure.canvas.get_width_height()) == (720, 400)
 
 
+def test_a_slider_rarely_draws_all_anew(view):
+    """A word or a line that depends on a slider and was left out of ``moving`` would cost 30 ms at every move."""
+    picture, base = Picture(view.figure, view.moving), view.defaults()
+    for control in view.controls:
+        if control.kind not in ("integer", "number") or control.options:
+            continue
+        anew, values = [], settings_of(control)
+        for value in values:
+            view.update(**settled(view, {**base, control.name: value}))
+            anew.append(bool(view.figure.stale))
+            picture.draw()
+        assert sum(anew) <= 0.6 * len(values), control.name
+
+
 def test_every_preset(view):
     lines = [view.line(view.read(preset)) for preset in view.presets.values()]
     assert len(set(lines)) == len(lines), "two presets are the same"

@@ -49,7 +49,7 @@ def test_half_truth_1_the_identity_can_be_cancelled():
     assert values["skip"] == 1 and values["depth"] > 1
     assert "the direct route is 1 times I" in view.update(**values)
     assert "the whole product has size 0." in view.update(**values)
-    assert [words.get_text() for words in view.sizes] == ["size 0", "size 1", "size 1"]
+    assert [words.get_text() for words in view.sizes] == ["0", "1", "1"]
     assert view.pictures[2].get_array()[0, 0] == -1  # white: the other routes are -I
 
 

@@ -148,9 +148,10 @@ def many(value):
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def tensors():
-    """Return the digits of `store` as tensors: x_train (1437, 64) float32, y_train int64, x_test (360, 64), y_test."""
-    return [torch.tensor(part, dtype=torch.float32 if part.ndim == 2 else torch.int64) for part in store.digits()]
+def tensors(centred=True):
+    """Return `store.digits` as tensors: x_train (1437, 64) float32, y_train int64, x_test (360, 64), y_test."""
+    parts = store.digits(centred)
+    return [torch.tensor(part, dtype=torch.float32 if part.ndim == 2 else torch.int64) for part in parts]
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ class DataError(ValueError):
 
 
 class Digits(NamedTuple):
-    """Handwritten digits, one row of 64 numbers each: (pixel - mean training image) / standard deviation."""
+    """Handwritten digits, one row of 64 numbers each."""
 
     x_train: np.ndarray  # (1437, 64) float64
     y_train: np.ndarray  # (1437,) int, 0 to 9
@@ -73,14 +73,19 @@ def rows(name, *keys):
     return found
 
 
-@cache
-def digits():
-    """Return the 1,797 digits as ``Digits``; the training set alone decides mean image and standard deviation.
+def digits(centred=True):
+    """Return the 1,797 digits as ``Digits``: (pixel - mean image) / standard deviation, or pixels from 0 to 1.
 
-    The arrays are read-only, since every caller shares them. Raises DataError (see ``load``).
+    The training set alone decides mean image and standard deviation. The arrays are read-only, since every caller
+    shares them. Raises DataError (see ``load``).
     """
+    return _digits(bool(centred))
+
+
+@cache
+def _digits(centred):
     pixels, labels = _pixels()
-    x = (pixels - pixels[:TRAIN].mean(0)) / pixels[:TRAIN].std()
+    x = (pixels - pixels[:TRAIN].mean(0)) / pixels[:TRAIN].std() if centred else pixels / 16
     for array in (x, labels):
         array.flags.writeable = False
     return Digits(x[:TRAIN], labels[:TRAIN], x[TRAIN:], labels[TRAIN:])

@@ -73,14 +73,17 @@ class Unravelled(View):
         box = {"weight": "bold", "bbox": {"facecolor": "white", "edgecolor": style.INK, "pad": 2}}
         self.passed = [style.text(ground, 0, 0, "F", **box) for _ in range(paths.DEEPEST)]
         self.stop = style.text(ground, 0, 0, "×", fontsize=24, color=style.PLAIN)
-        self.title, self.scale = style.text(ground, 16, 384, ha="left"), style.text(ground, self.ZERO + 20, 20)
+        self.title = style.text(ground, 16, 384, ha="left")
+        self.scale = style.gap(ground, self.ZERO + 90, 20, "share of y, longest")
         for words, left, colour in (("up: around F", 16, style.IDENTITY), ("down: through F", 144, style.INK)):
             ground.plot([left, left + 16], [358, 358], color=colour, linewidth=2)
             style.text(ground, left + 22, 358, words, ha="left")
         self.images = [style.image(self.figure, (590, bottom, 92, 92)) for bottom in (262, 142, 22)]
-        self.captions = [style.text(ground, 636, height) for height in (365, 245, 125)]
+        self.share = style.gap(ground, 640, 365, "lit route, of y:")
+        style.text(ground, 636, 245, "sum of all routes")
+        style.text(ground, 636, 125, "y, forward pass")
         lines, texts = (*self.tree, self.lit, self.bars, self.bar), (*self.names, self.title, self.scale)
-        self.moving = [*lines, *self.passed, self.stop, *texts, *self.images, *self.captions]
+        self.moving = [*lines, *self.passed, self.stop, *texts, *self.images, self.share]
 
     def update(self, depth, skip, scale, path):
         x = store.digit(3)
@@ -96,9 +99,7 @@ class Unravelled(View):
         for image, values in zip(self.images, (ends[lit], ends.sum(0), y), strict=True):
             style.paint(image, values, np.abs(y).max())
         share, gap = percent(shares[lit]), np.linalg.norm(ends.sum(0) - y) / np.linalg.norm(y)
-        words = f"lit route: {share} of y", f"sum of all {len(taken)}", "y, forward pass"
-        for caption, line in zip(self.captions, words, strict=True):
-            caption.set_text(line)
+        self.share.set_text(share)
         where = f"through F of layer {', '.join(map(str, path))}" if path else "around every F"
         broken = "" if skip or all(chosen) else ": without + I there is no way around a layer"
         words = f"{count(depth, skip)}, strength {scale:.1f}: {len(taken) if skip else 1} of {len(taken)} routes open. "
@@ -126,7 +127,7 @@ class Unravelled(View):
             words = ("" if level >= depth else f"{level + 1}") if level else "layer 1"
             name.set(x=self.LEFT + (self.RIGHT - self.LEFT) * (level + 0.5) / depth, text=words)
         power, opened = f"2{'⁰¹²³⁴⁵⁶'[depth]} = {2**depth}", 2**depth if skip else 1
-        self.title.set_text(f"{power} routes through {count(depth, skip)}, {opened} open")
+        self.title.set_text(f"{power} routes, {opened} open")
 
     def _light(self, depth, skip, chosen):
         node, walk, broken = 0, [(self.LEFT, self._nodes(0, depth)[1][0])], False
@@ -149,7 +150,7 @@ class Unravelled(View):
         self.bars.set(segments=bars, linewidths=min(6, 200 / len(shares)))
         self.bar.set_data(*zip(*bars[lit], strict=True))
         self.bar.set_color(colour)
-        self.scale.set_text(f"share of y, longest {100 * longest:.0f} %")
+        self.scale.set_text(f"{100 * longest:.0f} %")
 
 
 class ByLength(View):
@@ -258,7 +259,12 @@ class Gradient(ByLength):
     }
     names = "routes by number", "count × magnitude", "energy, form at the start", "energy, exact split"
 
-    def update(self, depth, skip, trained, seed):
+    def build(self):
+        self.found = {}  # what was split before: a slider that comes back does not wait again
+        super().build()
+
+    def _split(self, depth, skip, trained, seed):
+        """Return pieces (lengths, digits, width) of the gradient and count × magnitude (lengths,)."""
         net, rng = one(depth, 0.5, seed, skip), np.random.default_rng(seed)
         if not trained:
             net = net._replace(W=rng.normal(0, np.sqrt(2 / blocks.WIDTH), net.W.shape), b=0 * net.b)
@@ -266,7 +272,13 @@ class Gradient(ByLength):
         back, maps = lesions.gradients(net, x[:32], y[:32])
         back = back / np.linalg.norm(back, axis=-1, keepdims=True)  # every digit counts alike
         pieces = np.array(self.idea(back, maps, float(skip), 0.5))
-        weighed = paths.count_times_magnitude(back, maps, rng, float(skip), 0.5, draws=4)
+        return pieces, paths.count_times_magnitude(back, maps, rng, float(skip), 0.5, draws=4)
+
+    def update(self, depth, skip, trained, seed):
+        key = depth, skip, trained, seed
+        if key not in self.found:
+            self.found[key] = self._split(*key)
+        pieces, weighed = self.found[key]
         exact, top = paths.energy_share(pieces), int(weighed.argmax())
         _, (_, veit, form, energy) = self.show(depth, skip, (0.5, 0.25), exact, weighed / weighed.sum())
         over = weighed[top] / np.linalg.norm(pieces[top], axis=-1).mean()

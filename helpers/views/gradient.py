@@ -29,7 +29,7 @@ class Forward(View):
     """02a: two digits on their way up through ReLU layers, and how alike all ten digits become."""
 
     notebook, part = "02", "a"
-    controls = (DEPTH, SKIP, GAIN, ROOT_SCALE, DIGIT)
+    controls = (replace(DEPTH, low=4), SKIP, GAIN, ROOT_SCALE, DIGIT)
     presets = {
         "plain 56": "depth=56 skip=off gain=1 scale=1",
         "residual 56, scaled": "depth=56 skip=on gain=1 scale=1/sqrt(depth)",
@@ -45,16 +45,17 @@ class Forward(View):
         self.picture = style.image(self.figure, (150, 230, 64 * self.CELL, 17 * self.CELL), (17, 64))
         self.picture.axes.set_axis_off()
         lefts = range(150, 600, 14 * self.CELL)
-        self.titles = [style.text(ground, left + 4 * self.CELL, 380) for left in lefts]
+        self.titles = [style.gap(ground, left + 5 * self.CELL, 380, "layer") for left in lefts]
         for left, low in product(lefts, (230, 302)):  # frames, for the white pixels at the edge
             ground.add_patch(Rectangle((left, low), 8 * self.CELL, 8 * self.CELL, fill=False, color=style.TRUTH))
-        self.names = [style.text(ground, 140, y, ha="right") for y in (334, 262)]
+        self.names = [style.text(ground, 140, y + 6, ha="right", va="baseline") for y in (334, 262)]
+        self.which = [style.gap(ground, 130, y - 10, "digit") for y in (334, 262)]
         self.ax = style.axes(self.figure, (80, 52, 520, 150), "layer", "cosine between\ndifferent digits")
         self.ax.set(ylim=(0, 1.05), yticks=[0, 0.5, 1])
         whole_numbers(self.ax.xaxis)
         self.curves = [self.ax.plot([], [], **look)[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)]
         self.labels = [style.text(ground, 0, 0, name, ha="left") for name in ("plain", "residual")]
-        self.moving = [self.picture, *self.titles, *self.names, *self.curves, *self.labels]
+        self.moving = [self.picture, *self.titles, *self.which, *self.curves, *self.labels]
 
     def update(self, depth, skip, gain, scale, digit):
         layers, s = self.layers[:depth], gain * SCALES[scale](depth)
@@ -83,12 +84,13 @@ class Forward(View):
         shown = np.linspace(0, depth, 5).round().astype(int)
         sheet = np.full((17, 64), np.nan)  # one image is drawn several times faster than ten
         for column, (title, layer) in enumerate(zip(self.titles, shown, strict=True)):
-            title.set_text(f"layer {layer}")
+            title.set_text(str(layer))
             for row, which in enumerate(pair):
                 tile = states[layer, which].reshape(8, 8) / (np.abs(states[layer, which]).max() or 1)
                 sheet[9 * row : 9 * row + 8, 14 * column : 14 * column + 8] = tile
-        for name, which in zip(self.names, pair, strict=True):
-            name.set_text(f"{arm(skip)},\ndigit {which}")
+        for name, which, digit in zip(self.names, self.which, pair, strict=True):
+            name.set_text(f"{arm(skip)},")
+            which.set_text(str(digit))
         style.paint(self.picture, sheet, 1)
 
 
@@ -113,7 +115,7 @@ class Arrow(View):
         self.known, self.reach = None, 0
         self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
         ground = style.blank(self.figure)
-        where = "layer: the arrow starts at the top, on the right, and goes back to the input, layer 0"
+        where = "layer: the arrow starts above the last one, on the right, and travels left to the input"
         self.ax = style.axes(self.figure, (30, 54, 606, 296), where, "length of the arrow (log axis)")
         self.ax.yaxis.tick_right()
         self.ax.yaxis.set_label_position("right")
@@ -260,7 +262,7 @@ class Route(View):
         style.text(ground, 239, 218, "=", fontsize=20)
         style.text(ground, 481, 218, "+", fontsize=20)
         self.title = style.text(ground, 360, 372, fontsize=13)
-        self.sizes = [style.text(ground, x + 98, 96) for x in left]
+        self.sizes = [style.gap(ground, x + 92, 96, "size") for x in left]
         self.grey = style.shades(ground, 400, 56)
         style.text(ground, 360, 30, "size: root mean square factor of a length; shown: 16 of 64 rows and columns")
         self.moving = [*self.pictures, self.title, *self.sizes, self.grey]
@@ -276,7 +278,7 @@ class Route(View):
         sizes = [ten(gradients.log(np.sum(part**2) / WIDTH) / (2 * np.log(10))) for part in parts]
         for picture, corner, words, size in zip(self.pictures, corners, self.sizes, sizes, strict=True):
             style.paint(picture, corner, top)
-            words.set_text(f"size {size}")
+            words.set_text(size)
         terms = [f"{number:.2g} {name}" for number, name in ((skip, "I"), (s * gain, "J")) if number]
         factors = f"{depth} factor{'s' * (depth > 1)} {' + '.join(terms) or '0'}".replace(" 1 ", " ")
         self.title.set_text(factors)

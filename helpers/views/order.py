@@ -62,7 +62,8 @@ class Builder(View):
         bare = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         self.times = [style.text(ground, 0, 0, zorder=6, bbox=bare) for _ in range(2)]
         self.pictures = [style.image(self.figure, (262, height - 23, 46, 46)) for height in self.HEIGHTS]
-        self.lengths = [style.text(ground, 320, height, ha="left") for height in self.HEIGHTS]
+        self.after = [style.text(ground, 320, height - 4, ha="left", va="baseline") for height in self.HEIGHTS]
+        self.lengths = [style.gap(ground, 502, height) for height in self.HEIGHTS]
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
         self.state = style.text(ground, 16, 364, ha="left")
         self.facts = style.text(ground, 704, 200, ha="right", linespacing=1.5)
@@ -102,13 +103,13 @@ class Builder(View):
 
     def _show_values(self, order, values):
         top = max(np.abs(value).max() for value in values)
-        for at, (picture, length) in enumerate(zip(self.pictures, self.lengths, strict=True)):
+        for at, (picture, after, length) in enumerate(zip(self.pictures, self.after, self.lengths, strict=True)):
             shown = at < len(values)
             picture.set_visible(shown)
             picture.axes.set_visible(shown)
             style.paint(picture, values[at] if shown else values[0], top)
-            name = "x" if at == 0 else f"after {order[at - 1]}" if shown else ""
-            length.set_text(f"{name}: length {style.number(np.linalg.norm(values[at]))}" if shown else "")
+            after.set_text(f"{'x' if at == 0 else f'after {order[at - 1]}'}: length" if shown else "")
+            length.set_text(style.number(np.linalg.norm(values[at])) if shown else "")
 
     def _show_numbers(self, order, found, skip, scale):
         height = self.HEIGHTS[1:][order.index("add")] if found.residual else 0
@@ -180,6 +181,7 @@ class AtDepth(View):
             (436, 56, 270, 262): "length of the arrow, log scale",
         }
         self.axes = [style.axes(self.figure, box, "layer", label) for box, label in boxes.items()]
+        self.axes[1].set_xlabel("layer; the arrow travels left")
         for ax in self.axes:
             ax.set(yscale="log", xlim=(0, 1), ylim=(0.1, 10))
             ax.minorticks_off()
@@ -193,7 +195,7 @@ class AtDepth(View):
         diamond = {"color": style.TRUTH, "marker": "D", "linestyle": "none", "markersize": 8, "clip_on": False}
         self.guesses = self.axes[1].plot([], [], **diamond)[0]
         style.text(ground, 212, 334, "going up: the stream")
-        style.text(ground, 571, 334, "coming back: the arrow, 1 at the top")
+        style.text(ground, 571, 334, "coming back: the arrow, from 1")
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
         style.text(ground, 704, 386, "dashed black: closed form", ha="right")
         self.keys = style.text(ground, 704, 362, ha="right")

@@ -5,7 +5,9 @@ import os
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
+from matplotlib.transforms import IdentityTransform
 
 PLAIN, RESIDUAL, IDENTITY, TRUTH, INK = "#D55E00", "#0072B2", "#009E73", "#767676", "#1a1a1a"
 # Never colour alone: plain is dashed with squares, residual solid with circles, closed forms black and dashed.
@@ -91,6 +93,27 @@ def text(ax, x, y, words="", **changes):
     return ax.text(x, y, words, **{**TEXT, "ha": "center", "va": "center", **changes})
 
 
+def gap(ax, x, y, before="", after="", room=40, **changes):
+    """Write ``before`` up to x and ``after`` from x + ``room`` on; return the text between, the only part that moves.
+
+    A word takes half a millisecond and more at every move of a slider; one that stands still takes nothing.
+    """
+    for words, left, side in ((before, x - 5, "right"), (after, x + room, "left")):
+        text(ax, left, y - 4, words, ha=side, va="baseline", **changes)
+    return text(ax, x, y - 4, ha="left", va="baseline", **changes)
+
+
+class Tiles(AxesImage):
+    """An image in flat squares, placed by indexing: matplotlib's resampling takes as long as drawing all the rest."""
+
+    def make_image(self, renderer, magnification=1.0, unsampled=False):
+        """Return RGBA bytes, left, bottom and transform, as matplotlib asks of an image."""
+        left, bottom, right, top = self.axes.bbox.extents.round()
+        sizes = [round(side * magnification) for side in (top - bottom, right - left)]
+        rows, columns = (np.arange(size) * cells // size for size, cells in zip(sizes, self.get_size(), strict=True))
+        return self.to_rgba(self.get_array(), bytes=True)[::-1][rows][:, columns], left, bottom, IdentityTransform()
+
+
 def image(figure, box, shape=(8, 8), title=""):
     """Add a picture of signed numbers and return its AxesImage; ``paint`` fills it.
 
@@ -100,7 +123,11 @@ def image(figure, box, shape=(8, 8), title=""):
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_visible(True)
-    return ax.imshow(np.zeros(shape), cmap="gray_r", vmin=-1, vmax=1, interpolation="nearest", aspect="auto")
+    height, width = shape
+    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
+    made = ax.add_image(Tiles(ax, cmap="gray_r"))
+    made.set(data=np.zeros(shape), clim=(-1, 1))
+    return made
 
 
 def paint(picture, values, top):

@@ -56,7 +56,7 @@ class Curves(View):
         self.small = style.text(ground, 360, 384, "crosses: plain, started too small")
         name_lines(ground, 384)
         bands = [part for band in self.bands for part in band.parts]
-        self.moving = [*bands, *self.lines, *self.here, *self.titles, self.small]
+        self.moving = [*bands, *self.lines, *self.here, self.small]
 
     def config(self, depth, **_):
         """Return the config of the stored training, with three seeds of the plain and the residual nets."""
@@ -110,7 +110,11 @@ class Curves(View):
             powers = range(-4, power + 1, 2 * max(1, power // 8))
             self.right.set_yticks([LEAST, *(10.0**p for p in powers)], ["≤" + raised(-6), *map(raised, powers)])
             self.right.minorticks_off()
-        fit(self.right, xlim=(0.5, depth + 0.5), ylim=(LEAST / 2 if log else -0.02 * top, top))
+        fit(
+            self.right,
+            xlim=(0.5, next(end for end in (20, 56, 110) if depth <= end) + 0.5),
+            ylim=(LEAST / 2 if log else -0.02 * top, top),
+        )
 
     def _words(self, errors, arms, depth, curve, last, column):
         ends = [np.median(errors[-1, nets]) for nets in arms if nets]
@@ -159,7 +163,8 @@ class Inserted(View):
         self.right.axhline(0, color="#d0d0d0", linewidth=1)
         self.before = self.right.plot([], [], color=style.TRUTH, linestyle="none", marker="_", markersize=18, mew=3)[0]
         self.after = self.right.plot([], [], color=style.INK, linestyle="none", marker="x", markersize=9, mew=2)[0]
-        self.title = style.text(ground, 548, 342)
+        self.how = style.text(ground, 546, 338, ha="right", va="baseline")
+        self.title = style.gap(ground, 648, 342, "scores of a")
         style.text(ground, 190, 342, "trained for 300 steps of 128 images")
         style.text(ground, 360, 384, "grey bars: scores of the finished net; black crosses: with the layers inserted")
         self.moving = [*self.dots, self.cursor, self.before, self.after, self.title]
@@ -183,7 +188,8 @@ class Inserted(View):
         self._fit(max(np.abs(before[which]).max(), np.abs(after[which]).max()))
         change = np.abs(after - before).max()
         how = "set by hand" if weights == "by-hand" else "untrained, from the usual start"
-        self.title.set_text(f"scores of a {digit}; layers {how.partition(',')[0]}")
+        self.how.set_text(f"layers {how.partition(',')[0]}:")
+        self.title.set_text(str(digit))
         plain, residual = (row[self.DEPTHS.index(depth)] for row in errors)
         wrong = [(scores.argmax(1) != data.y_test).mean() for scores in (before, after)]
         words = f"{depth} {arm(skip)} layers inserted, {how}: on 360 test images the largest change of a score is "

@@ -1,16 +1,14 @@
-"""The pictures of notebook 04, continued: the Transformer block, warm-up, and tokens that become alike."""
-
-import json
-from functools import cache
+"""The pictures of notebook 04, continued: the Transformer block, and tokens that become alike."""
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..maths import orders, store, tokens
+from ..maths import orders, tokens
 from . import style
 from .contract import Control, View
 from .degradation import Band
 from .equation import SKIP
+from .ladder import apart
 
 CHOICES = {"pre-LN": orders.PRE_LN, "post-LN": orders.POST_LN, "output-norm": orders.OUTPUT_NORM,
            "sandwich": orders.SANDWICH, "none": ("norm", "sublayer")}  # fmt: skip
@@ -56,22 +54,39 @@ class Wrapped(View):
         self.plus = ground.plot([], [], **cross, zorder=5)[0]
         face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
         self.marks = [ground.plot([], [], marker=mark, **face)[0] for mark in self.MARKS.values()]
-        ground.plot([36], [214], **bar, marker="|", markersize=13)
+        for x, mark in ((22, "_"), (44, "|")):
+            ground.plot([x], [214], **bar, marker=mark, markersize=13)
+        self.brackets = ground.plot([], [], color=style.TRUTH, linewidth=1.5)[0]
+        ground.plot([272, 296], [214, 214], color=style.TRUTH, linewidth=1.5)
+        style.text(ground, 304, 214, "one block", ha="left")
         self.legend = [
-            ground.plot([106], [214], **cross, markersize=11)[0],
-            style.text(ground, 118, 214, "a copy is added", ha="left"),
+            ground.plot([120], [214], **cross, markersize=11)[0],
+            style.text(ground, 134, 214, "a copy is added", ha="left"),
         ]
-        style.text(ground, 46, 214, "norm", ha="left")
+        style.text(ground, 54, 214, "norm", ha="left")
         self.keys = [ground.plot([], [], marker=mark, markersize=11, **face)[0] for mark in self.MARKS.values()]
-        self.lines = [style.text(ground, 54, height, ha="left") for height in self.ROWS]
-        self.count = style.text(ground, 16, 386, ha="left", weight="bold")
+        self.lines = [style.text(ground, 128, height - 4, ha="left", va="baseline") for height in self.ROWS]
+        self.widths = [style.gap(ground, 54, height) for height in self.ROWS]
+        style.text(ground, 54, 84, "read → written, numbers a token", ha="left")
+        self.count = style.gap(ground, 196, 386, "additions of a copy:", weight="bold")
         self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
         self.ax.set(ylim=(0, 8))
         self.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         self.curves = [
             self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
         ]
-        self.moving = [self.road, self.way, self.tip, *self.norms, self.plus, *self.marks, self.count, *self.curves]
+        self.moving = [
+            self.brackets,
+            self.road,
+            self.way,
+            self.tip,
+            *self.norms,
+            self.plus,
+            *self.marks,
+            self.count,
+            *self.widths,
+            *self.curves,
+        ]
 
     def update(self, blocks, kind, order, width, skip):
         rng = np.random.default_rng(0)
@@ -80,20 +95,22 @@ class Wrapped(View):
         layers = self.idea(parts, CHOICES[order])
         joined = [skip and orders.verdict(layer.order).residual for layer in layers]
         self._draw(layers, joined)
+        self._bracket(len(layers), blocks)
         each = layers[: len(parts[0])]
         names = [layer.sublayer.name for layer in each]
         for key, name in zip(self.keys, self.MARKS, strict=True):
             place = [self.ROWS[names.index(name)]] if name in names else []
             if list(key.get_ydata()) != place:
                 key.set_data([36][: len(place)], place)
-        for at, line in enumerate(self.lines):
+        for at, (line, width_of) in enumerate(zip(self.lines, self.widths, strict=True)):
             part = each[at].sublayer if at < len(each) else None
-            line.set_text(f"{part.name}: reads {part.reads}, writes {part.writes}" if part else "")
+            line.set_text(part.name if part else "")
+            width_of.set_text(f"{part.reads} → {part.writes}" if part else "")
         count = tokens.additions(layers) if skip else 0
         for artist in self.legend:
             artist.set_visible(any(joined))
         counted = f"{count} addition{'s' * (count != 1)} of a copy"
-        self.count.set_text(f"{counted} in {blocks} block{'s' * (blocks > 1)}")
+        self.count.set_text(str(count))
         lengths = [np.sqrt(np.mean(state**2)) for state in tokens.stream(layers, x, float(skip))]
         for curve, on in zip(self.curves, (False, True), strict=True):
             curve.set_data((range(len(lengths)), lengths) if on == all(joined) else ([], []))
@@ -138,7 +155,14 @@ class Wrapped(View):
         self.norms[0].set_markersize(min(13, 0.35 * step))
         self.norms[1].set_markeredgewidth(min(4, 0.15 * step))
         self.road.set(color=style.IDENTITY if all(joined) else style.INK, linewidth=4 if all(joined) else 1.5)
+        self.road.set_linestyle((0, (3, 1)) if norms[1] and all(joined) else "-")  # as in part a: a norm on the road
         self.tip.set_positions((road[-1][0], self.LOW), (road[-1][0] + 16, self.LOW))
+
+    def _bracket(self, layers, blocks):
+        """Draw a line under each block."""
+        wide = (self.RIGHT - self.LEFT) / max(layers, 3) * layers / blocks
+        ends = [(self.LEFT + at * wide + 4, self.LEFT + (at + 1) * wide - 4, np.nan) for at in range(blocks)]
+        self.brackets.set_data(np.ravel(ends), np.full(3 * blocks, self.LOW - 18.0))
 
 
 class Alike(View):
@@ -181,116 +205,12 @@ class Alike(View):
         return self.found[order]
 
     def update(self, depth, skip, order):
-        ends = []
-        for on, values, band, label in zip((False, True), self._draws(order), self.bands, self.labels, strict=True):
-            values = values[:, : depth + 1]
+        runs = self._draws(order)[:, :, : depth + 1]
+        ends = runs[:, :, -1].mean(1)
+        heights = apart(np.maximum(56 + 280 * np.log(ends / self.FLOOR) / np.log(3 / self.FLOOR), 76), gap=36)
+        ends = ["below 10⁻¹¹" if end < 1e-11 else style.number(end) for end in ends]
+        for on, (values, band, label) in enumerate(zip(runs, self.bands, self.labels, strict=True)):
             band.show(np.arange(depth + 1), values.min(0), values.mean(0), values.max(0), strong=on == bool(skip))
-            ends.append(values[:, -1].mean())
-            height = 56 + 280 * np.log(ends[-1] / self.FLOOR) / np.log(3 / self.FLOOR)
-            ends[-1] = "below 10⁻¹¹" if ends[-1] < 1e-11 else style.number(ends[-1])
-            label.set(text=f"{('no skip', 'with skips')[on]}\n{ends[-1]}", y=max(height, 76))
+            label.set(text=f"{('no skip', 'with skips')[on]}\n{ends[on]}", y=heights[on])
         words = f"Attention alone, {depth} layer{'s' * (depth > 1)}, order {order}, mean of {self.DRAWS} draws: the "
         return words + f"tokens' distance from all alike is {ends[0]} without skips and {ends[1]} with skips."
-
-
-class WarmUp(View):
-    """04 deeper: post-LN and pre-LN Transformers on the digits, with and without warm-up, stored and trained here."""
-
-    notebook, part = "04", "d"
-    RATES, STEPS = (0.001, 0.003), (0, 100)
-    controls = (
-        Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
-        Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
-        Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
-        Control(
-            "start",
-            "start",
-            "variance of the weights at first: he 2/inputs, small 1/(3 inputs)",
-            "choice",
-            "he",
-            options=("he", "small"),
-        ),
-        SKIP,
-        Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
-    )
-    presets = {
-        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 start=he skip=on",
-        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 start=he skip=on",
-        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 start=he skip=on",
-        "a third of the rate": "rate=0.001 order=post-LN warmup=0 start=he skip=on",
-        "a smaller start": "rate=0.003 order=post-LN warmup=0 start=small skip=on",
-        "small start and rate, new images": "rate=0.001 order=post-LN start=small skip=on error=test",
-        "no skip at all": "rate=0.001 order=pre-LN warmup=0 start=he skip=off",
-    }
-    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
-    POST = "#CC79A7"
-    LOOKS = [
-        {"color": color, "linestyle": dash, "marker": mark}
-        for color, dash, mark in (
-            (POST, (0, (4, 2)), "v"),
-            (POST, "-", "^"),
-            (style.RESIDUAL, (0, (4, 2)), "o"),
-            (style.RESIDUAL, "-", "D"),
-            (style.PLAIN, (0, (1, 1)), "s"),
-        )
-    ]
-    fed, trained = (), None
-
-    def build(self):
-        ground = style.blank(self.figure)
-        self.ax = style.axes(self.figure, (74, 56, 346, 280), "step (64 images each)", "error, %")
-        self.ax.set(xlim=(0, 264), ylim=(-2, 100))
-        self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
-        style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
-        self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
-        self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
-        heights = [300 - 52 * at for at in range(len(self.LOOKS))]
-        for height, look in zip(heights, self.LOOKS, strict=True):
-            ground.plot([440, 462, 484], [height] * 3, **{**look, "markersize": 5, "linewidth": 2, "markevery": [1]})
-        self.ends = [style.text(ground, 494, height, ha="left", linespacing=1.3) for height in heights]
-        self.name = style.text(ground, 360, 384)
-        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.name]
-
-    @staticmethod
-    @cache
-    def _stored(start, rate, name, warmup):
-        """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
-        file = f"transformer_{start}_{name}_{rate:g}_{warmup}.npz"
-        columns = store.load(file, "config", "step", "train_error", "test_error")
-        config = json.loads(columns.pop("config").item())
-        return config, {key: values.reshape(-1, len(config["seed"])) for key, values in columns.items()}
-
-    @staticmethod
-    def _arm(order, warmup, skip):
-        return (order, warmup) if skip else ("no-skip", 0)
-
-    def config(self, rate, order, warmup, start, skip, **_):
-        """Return the config of the stored training of these values, with two of its seeds."""
-        self.trained = start, rate, *self._arm(order, warmup, skip)
-        config, _ = self._stored(*self.trained)
-        return config | {"seed": config["seed"][:2]}
-
-    def feed(self, rows):
-        """Take rows of an experiment as they come; None forgets what came before."""
-        self.fed = [] if rows is None else [*self.fed, *rows]
-
-    def update(self, rate, order, warmup, start, skip, error):
-        column = "train_error" if error == "training" else "test_error"
-        chosen, middles = self._arm(order, warmup, skip), {}
-        for own, band, end in zip(self.ARMS, self.bands, self.ends, strict=True):
-            _, columns = self._stored(start, rate, *own)
-            values = np.sort(columns[column], 1)
-            middle = np.median(values, 1)
-            band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
-            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}"
-            middles[name] = middle[-1]
-            end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
-                    weight="bold" if own == chosen else "normal")  # fmt: skip
-        here = self.fed if self.trained == (start, rate, *chosen) else ()
-        for seed, line in enumerate(self.here):
-            own = [row for row in here if row["seed"] == seed]
-            line.set_data([row["step"] for row in own], [row[column] for row in own])
-        self.name.set_text(f"learning rate {rate:g}, start {start}: {error} error, middle and range of 5 seeds")
-        words = f"Learning rate {rate:g}, start {start}, {error} error after 264 steps, middle of 5 seeds: "
-        words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
-        return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")

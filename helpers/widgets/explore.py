@@ -236,6 +236,6 @@ class Panel:
         if not self.alt:  # nothing could be drawn; the panel says why
             return data, {}
         with LOCK:
-            data["image/png"] = encode(self.picture.png(level=9))
+            data["image/png"] = encode(self.picture.png(level=6))
         width, height = self.picture.size
         return data, {"image/png": {"alt": self.alt, "width": width, "height": height}}

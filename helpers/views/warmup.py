@@ -1,0 +1,111 @@
+"""The warm-up picture of notebook 04: a learning rate that climbs first, and what else helps."""
+
+import json
+from functools import cache
+
+import numpy as np
+
+from ..maths import store
+from . import style
+from .contract import Control, View
+from .degradation import Band
+from .equation import SKIP
+
+
+class WarmUp(View):
+    """04 deeper: post-LN and pre-LN Transformers on the digits, with and without warm-up, stored and trained here."""
+
+    notebook, part = "04", "d"
+    RATES, STEPS, PIXELS, STARTS = (0.001, 0.003), (0, 100), ("raw", "centred"), ("even", "small")
+    controls = (
+        Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
+        Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
+        Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
+        Control("pixels", "pixels", "raw: 0 to 1; centred: as in the other notebooks", "choice", "raw", options=PIXELS),
+        Control("start", "start", "even: every weight matrix alike; small: F weaker", "choice", "even", options=STARTS),
+        SKIP,
+        Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
+    )
+    presets = {
+        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 pixels=raw start=even skip=on",
+        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 pixels=raw start=even skip=on",
+        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 pixels=raw start=even skip=on",
+        "a third of the rate": "rate=0.001 order=post-LN warmup=0 pixels=raw start=even skip=on",
+        "centred pixels": "rate=0.003 order=post-LN warmup=0 pixels=centred start=even skip=on",
+        "centred pixels, small start": "rate=0.003 order=post-LN warmup=0 pixels=centred start=small skip=on",
+        "post-LN ahead, new images": "rate=0.001 order=post-LN pixels=centred start=small skip=on error=test",
+        "no skip at all": "rate=0.001 order=pre-LN warmup=0 pixels=raw start=even skip=off",
+    }
+    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
+    POST = "#CC79A7"
+    LOOKS = [
+        {"color": color, "linestyle": dash, "marker": mark}
+        for color, dash, mark in (
+            (POST, (0, (4, 2)), "v"),
+            (POST, "-", "^"),
+            (style.RESIDUAL, (0, (4, 2)), "o"),
+            (style.RESIDUAL, "-", "D"),
+            (style.PLAIN, (0, (1, 1)), "s"),
+        )
+    ]
+    fed, trained = (), None
+
+    def build(self):
+        ground = style.blank(self.figure)
+        self.ax = style.axes(self.figure, (74, 56, 346, 280), "step (64 images each)", "error, %")
+        self.ax.set(xlim=(0, 264), ylim=(-2, 100))
+        self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
+        style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
+        self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
+        self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
+        heights = [300 - 52 * at for at in range(len(self.LOOKS))]
+        for height, look in zip(heights, self.LOOKS, strict=True):
+            ground.plot([440, 462, 484], [height] * 3, **{**look, "markersize": 5, "linewidth": 2, "markevery": [1]})
+        self.ends = [style.text(ground, 494, height, ha="left", linespacing=1.3) for height in heights]
+        self.name = style.text(ground, 360, 384)
+        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.name]
+
+    @staticmethod
+    @cache
+    def _stored(pixels, start, rate, name, warmup):
+        """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
+        file = f"transformer_{pixels}_{start}_{name}_{rate:g}_{warmup}.npz"
+        columns = store.load(file, "config", "step", "train_error", "test_error")
+        config = json.loads(columns.pop("config").item())
+        return config, {key: values.reshape(-1, len(config["seed"])) for key, values in columns.items()}
+
+    @staticmethod
+    def _arm(order, warmup, skip):
+        return (order, warmup) if skip else ("no-skip", 0)
+
+    def config(self, rate, order, warmup, pixels, start, skip, **_):
+        """Return the config of the stored training of these values, with two of its seeds."""
+        self.trained = pixels, start, rate, *self._arm(order, warmup, skip)
+        config, _ = self._stored(*self.trained)
+        return config | {"seed": config["seed"][:2]}
+
+    def feed(self, rows):
+        """Take rows of an experiment as they come; None forgets what came before."""
+        self.fed = [] if rows is None else [*self.fed, *rows]
+
+    def update(self, rate, order, warmup, pixels, start, skip, error):
+        column = "train_error" if error == "training" else "test_error"
+        chosen, middles = self._arm(order, warmup, skip), {}
+        for own, band, end in zip(self.ARMS, self.bands, self.ends, strict=True):
+            config, columns = self._stored(pixels, start, rate, *own)
+            values = np.sort(columns[column], 1)
+            middle = np.median(values, 1)
+            band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
+            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}"
+            middles[name] = middle[-1]
+            end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
+                    weight="bold" if own == chosen else "normal")  # fmt: skip
+        here = self.fed if self.trained == (pixels, start, rate, *chosen) else ()
+        for seed, line in enumerate(self.here):
+            own = [row for row in here if row["seed"] == seed]
+            line.set_data([row["step"] for row in own], [row[column] for row in own])
+        setup, seeds = f"learning rate {rate:g}, {pixels} pixels, {start} start", len(config["seed"])
+        self.name.set_text(f"{setup}: {error} error, middle and range of {seeds} seeds")
+        words = f"{setup.capitalize()}, {error} error after {columns['step'].max()} steps, middle of {seeds} seeds: "
+        words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
+        return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")
