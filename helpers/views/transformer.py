@@ -46,10 +46,8 @@ class Wrapped(View):
         self.road = ground.plot([], [], color=style.IDENTITY, linewidth=4, solid_capstyle="butt")[0]
         self.way = ground.plot([], [], color=style.INK, linewidth=1.5)[0]
         self.tip = style.arrow(ground, style.INK)
-        bar, cross = (
-            {"color": style.INK, "mew": 4, "linestyle": "none"},
-            {"color": style.IDENTITY, "marker": "P", "linestyle": "none"},
-        )
+        bar = {"color": style.INK, "mew": 4, "linestyle": "none"}
+        cross = {"color": style.IDENTITY, "marker": "P", "linestyle": "none"}
         self.norms = [ground.plot([], [], **bar, marker=mark, markersize=13, zorder=4)[0] for mark in "_|"]
         self.plus = ground.plot([], [], **cross, zorder=5)[0]
         face = {"color": style.INK, "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
@@ -72,26 +70,24 @@ class Wrapped(View):
         self.ax = style.axes(self.figure, (470, 50, 230, 130), "layer", "root mean square of x")
         self.ax.set(ylim=(0, 8))
         self.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        self.curves = [
-            self.ax.plot([], [], **{**look, "markersize": 3})[0] for look in (style.PLAIN_LINE, style.RESIDUAL_LINE)
-        ]
-        self.moving = [
-            self.brackets,
-            self.road,
-            self.way,
-            self.tip,
-            *self.norms,
-            self.plus,
-            *self.marks,
-            self.count,
-            *self.widths,
-            *self.curves,
-        ]
+        looks = ({**look, "markersize": 3} for look in (style.PLAIN_LINE, style.RESIDUAL_LINE))
+        self.curves = [self.ax.plot([], [], **look)[0] for look in looks]
+        self.drawn = {}
+        ways = (self.brackets, self.road, self.way, self.tip, *self.norms, self.plus, *self.marks)
+        self.moving = [*ways, self.count, *self.widths, *self.curves]
+
+    def _sublayers(self, kind, width):
+        """Return 17 tokens and the sublayers of as many blocks as there can be; fewer blocks are the first of them."""
+        if (kind, width) not in self.drawn:
+            rng = np.random.default_rng(0)
+            x = rng.normal(size=(17, width))
+            blocks = range(self.controls[0].high)
+            self.drawn[kind, width] = x, [tokens.sublayers(kind, width, rng, memory=x) for _ in blocks]
+        return self.drawn[kind, width]
 
     def update(self, blocks, kind, order, width, skip):
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(17, width))
-        parts = [tokens.sublayers(kind, width, rng, memory=x) for _ in range(blocks)]
+        x, parts = self._sublayers(kind, width)
+        parts = parts[:blocks]
         layers = self.idea(parts, CHOICES[order])
         joined = [skip and orders.verdict(layer.order).residual for layer in layers]
         self._draw(layers, joined)
