@@ -146,6 +146,7 @@ def transformer_jobs():
         ("pre-LN", pre, 1.0, 0),
         ("pre-LN", pre, 1.0, 100),
         ("no-skip", pre, 0.0, 0),
+        ("no-skip", pre, 0.0, 100),
     ]
     grid = product(("raw", "centred"), (("even", 1.0), ("small", 3**-0.5)), (1e-3, 3e-3), arms)
     for pixels, (start, gain), rate, (name, order, skip, warmup) in grid:

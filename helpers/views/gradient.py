@@ -116,7 +116,7 @@ class Arrow(View):
         self.start = np.full(WIDTH, WIDTH**-0.5, dtype=np.float32)
         ground = style.blank(self.figure)
         where = "layer: the arrow starts above the last one, on the right, and travels left to the input"
-        self.ax = style.axes(self.figure, (30, 54, 606, 296), where, "length of the arrow (log axis)")
+        self.ax = style.axes(self.figure, (30, 54, 594, 296), where, "length of the arrow (log axis)")
         self.ax.yaxis.tick_right()
         self.ax.yaxis.set_label_position("right")
         self.ax.spines[["left", "right"]].set_visible(True)
@@ -256,7 +256,9 @@ class Route(View):
         self.tables = {kind: gradients.tables(100, WIDTH, 1, kind) for kind in gradients.KINDS}
         ground, left = style.blank(self.figure), (20, 262, 504)
         self.pictures = [style.image(self.figure, (x, 120, 196, 196), (self.CORNER,) * 2) for x in left]
-        for x, name in zip(left, ("whole product", "direct route: I at every layer", "all other routes"), strict=True):
+        for x, name in zip(
+            left, ("whole product", "direct route: around every layer", "all other routes"), strict=True
+        ):
             style.text(ground, x + 98, 334, name)
         self.pictures[1].axes.spines[:].set(color=style.IDENTITY, linewidth=3)
         style.text(ground, 239, 218, "=", fontsize=20)

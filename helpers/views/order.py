@@ -197,7 +197,7 @@ class AtDepth(View):
         style.text(ground, 212, 334, "going up: the stream")
         style.text(ground, 571, 334, "coming back: the arrow, from 1")
         self.name = style.text(ground, 16, 386, ha="left", weight="bold")
-        style.text(ground, 704, 386, "dashed black: closed form", ha="right")
+        self.dashed = style.text(ground, 704, 386, "dashed black: closed form", ha="right")
         self.keys = style.text(ground, 704, 362, ha="right")
         bands = [part for pair in self.bands for band in pair for part in band.parts]
         self.moving = [*bands, *self.road.parts, *self.forms, self.guesses]
@@ -229,6 +229,8 @@ class AtDepth(View):
             line.set_visible(values is not None and (line is not self.forms[2] or not plain))
             if values is not None:
                 line.set_data(range(depth + 1), np.maximum(values, 1e-30))
+        if self.dashed.get_visible() != bool(form):  # changes with the order alone
+            self.dashed.set_visible(bool(form))
         self._fit(depth, found, plain)
         self.guesses.set_data([0] * len(self.guess), np.maximum(self.guess, 1e-30))
         key = "squares: all paths" if plain else "circles: all paths; triangles: identity path alone"

@@ -176,7 +176,7 @@ class Alike(View):
     presets = {
         "no skip, three layers": "depth=3 skip=off order=bare",
         "with skips": "depth=12 skip=on order=bare",
-        "a norm alone does not help": "depth=12 skip=off order=pre-LN",
+        "a norm alone only delays it": "depth=12 skip=off order=pre-LN",
         "with skips, pre-LN": "depth=12 skip=on order=pre-LN",
         "with skips, post-LN": "depth=12 skip=on order=post-LN",
     }

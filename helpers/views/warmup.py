@@ -16,27 +16,27 @@ class WarmUp(View):
     """04 deeper: post-LN and pre-LN Transformers on the digits, with and without warm-up, stored and trained here."""
 
     notebook, part = "04", "d"
-    RATES, STEPS, PIXELS, STARTS = (0.001, 0.003), (0, 100), ("raw", "centred"), ("even", "small")
+    RATES, PIXELS, STARTS = (0.001, 0.003), ("raw", "centred"), ("even", "small")
     controls = (
         Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
         Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
-        Control("warmup", "warm-up steps", "the rate climbs over so many steps", "integer", 0, options=STEPS),
+        Control("warmup", "warm-up, 100 steps", "the rate climbs before it stays", "switch", False),
         Control("pixels", "pixels", "raw: 0 to 1; centred: as in the other notebooks", "choice", "raw", options=PIXELS),
         Control("start", "start", "even: every weight matrix alike; small: F weaker", "choice", "even", options=STARTS),
         SKIP,
         Control("error", "error", "on which images", "choice", "training", options=("training", "test")),
     )
     presets = {
-        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=0 pixels=raw start=even skip=on",
-        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=100 pixels=raw start=even skip=on",
-        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=0 pixels=raw start=even skip=on",
-        "a third of the rate": "rate=0.001 order=post-LN warmup=0 pixels=raw start=even skip=on",
-        "centred pixels": "rate=0.003 order=post-LN warmup=0 pixels=centred start=even skip=on",
-        "centred pixels, small start": "rate=0.003 order=post-LN warmup=0 pixels=centred start=small skip=on",
-        "post-LN ahead, new images": "rate=0.001 order=post-LN pixels=centred start=small skip=on error=test",
-        "no skip at all": "rate=0.001 order=pre-LN warmup=0 pixels=raw start=even skip=off",
+        "post-LN, no warm-up": "rate=0.003 order=post-LN warmup=off pixels=raw start=even skip=on",
+        "post-LN, 100 steps": "rate=0.003 order=post-LN warmup=on pixels=raw start=even skip=on",
+        "pre-LN, no warm-up": "rate=0.003 order=pre-LN warmup=off pixels=raw start=even skip=on",
+        "a third of the rate": "rate=0.001 order=post-LN warmup=off pixels=raw start=even skip=on",
+        "centred pixels": "rate=0.003 order=post-LN warmup=off pixels=centred start=even skip=on",
+        "centred pixels, small start": "rate=0.003 order=post-LN warmup=off pixels=centred start=small skip=on",
+        "small rate, new images": "rate=0.001 order=post-LN warmup=off pixels=centred start=small error=test",
+        "no skip, 100 steps": "rate=0.003 order=pre-LN warmup=on pixels=raw start=even skip=off",
     }
-    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0))
+    ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0), ("no-skip", 100))
     POST = "#CC79A7"
     LOOKS = [
         {"color": color, "linestyle": dash, "marker": mark}
@@ -46,6 +46,7 @@ class WarmUp(View):
             (style.RESIDUAL, (0, (4, 2)), "o"),
             (style.RESIDUAL, "-", "D"),
             (style.PLAIN, (0, (1, 1)), "s"),
+            (style.PLAIN, "-", "X"),
         )
     ]
     fed, trained = (), None
@@ -57,8 +58,9 @@ class WarmUp(View):
         self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
         style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
         self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
+        self.bands[-2].line.set_zorder(1.5)  # where nothing is learned, the dashes of post-LN stay visible on it
         self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
-        heights = [300 - 52 * at for at in range(len(self.LOOKS))]
+        heights = [306 - 46 * at for at in range(len(self.LOOKS))]
         for height, look in zip(heights, self.LOOKS, strict=True):
             ground.plot([440, 462, 484], [height] * 3, **{**look, "markersize": 5, "linewidth": 2, "markevery": [1]})
         self.ends = [style.text(ground, 494, height, ha="left", linespacing=1.3) for height in heights]
@@ -76,7 +78,7 @@ class WarmUp(View):
 
     @staticmethod
     def _arm(order, warmup, skip):
-        return (order, warmup) if skip else ("no-skip", 0)
+        return order if skip else "no-skip", 100 if warmup else 0
 
     def config(self, rate, order, warmup, pixels, start, skip, **_):
         """Return the config of the stored training of these values, with two of its seeds."""

@@ -36,7 +36,7 @@ class Picture:
         self.figure, self.canvas = figure, figure.canvas
         self.moving = sorted(moving, key=lambda artist: artist.zorder)
         self.size = tuple(round(n / figure.dpi * 100) for n in self.canvas.get_width_height())
-        self._background = self._lines = None
+        self._background = None
 
     def draw(self):
         """Bring the canvas up to date. ``Figure.stale`` tells whether anything but the moving artists has changed."""
@@ -57,11 +57,10 @@ class Picture:
         """
         pixels = np.asarray(self.canvas.buffer_rgba())[..., :3]
         height, width, _ = pixels.shape
-        if self._lines is None or len(self._lines) != height:
-            self._lines = np.zeros((height, 1 + 3 * width), np.uint8)
-        self._lines[:, 1:].reshape(pixels.shape)[:] = pixels
+        lines = np.zeros((height, 1 + 3 * width), np.uint8)
+        lines[:, 1:].reshape(pixels.shape)[:] = pixels  # a view: the pixels are copied once
         header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # eight bits a colour, no alpha
-        parts = (b"IHDR", header), (b"IDAT", zlib.compress(self._lines, level)), (b"IEND", b"")
+        parts = (b"IHDR", header), (b"IDAT", zlib.compress(lines, level)), (b"IEND", b"")
         return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
     def element(self, alt):
