@@ -3,9 +3,7 @@
 import json
 from functools import cache
 
-import numpy as np
-
-from ..maths import store
+from ..maths import results, store
 from . import style
 from .contract import Control, View
 from .degradation import Band
@@ -16,9 +14,9 @@ class WarmUp(View):
     """04 deeper: post-LN and pre-LN Transformers on the digits, with and without warm-up, stored and trained here."""
 
     notebook, part = "04", "d"
-    RATES, PIXELS, STARTS = (0.001, 0.003), ("raw", "centred"), ("even", "small")
+    RATES, PIXELS, STARTS = ("0.001", "0.003"), ("raw", "centred"), ("even", "small")
     controls = (
-        Control("rate", "learning rate", "of AdamW", "number", 0.003, options=RATES),
+        Control("rate", "learning rate", "of AdamW", "choice", "0.003", options=RATES),
         Control("order", "order", "around every sublayer", "choice", "post-LN", options=("post-LN", "pre-LN")),
         Control("warmup", "warm-up, 100 steps", "the rate climbs before it stays", "switch", False),
         Control("pixels", "pixels", "raw: 0 to 1; centred: as in the other notebooks", "choice", "raw", options=PIXELS),
@@ -38,6 +36,7 @@ class WarmUp(View):
     }
     ARMS = (("post-LN", 0), ("post-LN", 100), ("pre-LN", 0), ("pre-LN", 100), ("no-skip", 0), ("no-skip", 100))
     POST = "#CC79A7"
+    NAMES = [f"{order}, {f'warm-up {steps}' if steps else 'no warm-up'}" for order, steps in ARMS]
     LOOKS = [
         {"color": color, "linestyle": dash, "marker": mark}
         for color, dash, mark in (
@@ -63,15 +62,19 @@ class WarmUp(View):
         heights = [306 - 46 * at for at in range(len(self.LOOKS))]
         for height, look in zip(heights, self.LOOKS, strict=True):
             ground.plot([440, 462, 484], [height] * 3, **{**look, "markersize": 5, "linewidth": 2, "markevery": [1]})
-        self.ends = [style.text(ground, 494, height, ha="left", linespacing=1.3) for height in heights]
-        self.name = style.text(ground, 360, 384)
-        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.name]
+        self.names = [
+            style.text(ground, 494, height + 10, name, ha="left")
+            for height, name in zip(heights, self.NAMES, strict=True)
+        ]
+        self.ends = [style.text(ground, 494, height - 9, ha="left") for height in heights]
+        self.setup = style.text(ground, 360, 384)
+        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends]
 
     @staticmethod
     @cache
     def _stored(pixels, start, rate, name, warmup):
         """Return (config, columns) of a stored training; a column is (measurements, seeds)."""
-        file = f"transformer_{pixels}_{start}_{name}_{rate:g}_{warmup}.npz"
+        file = f"transformer_{pixels}_{start}_{name}_{rate}_{warmup}.npz"
         columns = store.load(file, "config", "step", "train_error", "test_error")
         config = json.loads(columns.pop("config").item())
         return config, {key: values.reshape(-1, len(config["seed"])) for key, values in columns.items()}
@@ -93,21 +96,21 @@ class WarmUp(View):
     def update(self, rate, order, warmup, pixels, start, skip, error):
         column = "train_error" if error == "training" else "test_error"
         chosen, middles = self._arm(order, warmup, skip), {}
-        for own, band, end in zip(self.ARMS, self.bands, self.ends, strict=True):
+        for own, name, band, end in zip(self.ARMS, self.names, self.bands, self.ends, strict=True):
             config, columns = self._stored(pixels, start, rate, *own)
-            values = np.sort(columns[column], 1)
-            middle = np.median(values, 1)
-            band.show(columns["step"][:, 0], values[:, 0], middle, values[:, -1], strong=own == chosen)
-            name = f"{own[0]}, {f'warm-up {own[1]}' if own[1] else 'no warm-up'}"
-            middles[name] = middle[-1]
-            end.set(text=f"{name}:\n{middle[-1]:.1f} % ({values[-1, 0]:.1f} to {values[-1, -1]:.1f})",
-                    weight="bold" if own == chosen else "normal")  # fmt: skip
+            low, middle, high = results.spread(columns[column].T)
+            band.show(columns["step"][:, 0], low, middle, high, strong=own == chosen)
+            middles[name.get_text()] = middle[-1]
+            end.set_text(f"{middle[-1]:.1f} % ({low[-1]:.1f} to {high[-1]:.1f})")
+            weight = "bold" if own == chosen else "normal"
+            if name.get_weight() != weight:
+                name.set_weight(weight)
         here = self.fed if self.trained == (pixels, start, rate, *chosen) else ()
         for seed, line in enumerate(self.here):
             own = [row for row in here if row["seed"] == seed]
             line.set_data([row["step"] for row in own], [row[column] for row in own])
-        setup, seeds = f"learning rate {rate:g}, {pixels} pixels, {start} start", len(config["seed"])
-        self.name.set_text(f"{setup}: {error} error, middle and range of {seeds} seeds")
+        setup, seeds = f"learning rate {rate}, {pixels} pixels, {start} start", len(config["seed"])
+        self.setup.set_text(f"{setup}: {error} error, middle and range of {seeds} seeds")
         words = f"{setup.capitalize()}, {error} error after {columns['step'].max()} steps, middle of {seeds} seeds: "
         words += "; ".join(f"{name} {value:.1f} %" for name, value in middles.items())
         return words + (f". Trained here, two seeds, now at step {here[-1]['step']} (black)." if here else ".")
