@@ -25,9 +25,10 @@ class Study(View):
     def build(self):
         ground = style.blank(self.figure)
         self.axes = [style.axes(self.figure, (left, 52, width, 258)) for left, width in ((72, 300), (428, 272))]
-        for ax, label in zip(self.axes, ("layers taken out", "the one layer taken out"), strict=True):
+        labels = ("layers taken out", -0.5), ("the one layer taken out", 0.5)
+        for ax, (label, low) in zip(self.axes, labels, strict=True):
             ax.set_xlabel(label, **style.TEXT)
-            ax.set(ylim=(0, 102), yticks=[0, 25, 50, 75, 100])
+            ax.set(xlim=(low, 20.5), ylim=(0, 102), yticks=[0, 25, 50, 75, 100])  # also for 8: one scale for both
             ax.axhline(10, color=style.INK, linewidth=1, linestyle=(0, (1, 3)))
         self.axes[0].set_ylabel("test digits right, %", **style.TEXT)
         self.bands = [Band(self.axes[0], look) for look in LOOKS]
@@ -75,9 +76,6 @@ class Study(View):
             layers, alone = by_seed(table, skip, "alone")
             dots.set_data(layers, np.median(alone, 0) if layers.size else [])
             middles.append(dict(zip(at.tolist(), middle, strict=True)))
-        for ax, low in zip(self.axes, (-0.5, 0.5), strict=True):
-            if ax.get_xlim() != (low, depth + 0.5):
-                ax.set_xlim(low, depth + 0.5)
         self.title.set_text("trained here" if here else "stored, several seeds")
         return middles
 
