@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from helpers.maths import blocks, gradients
+from helpers.maths import blocks, gradients, store
 from helpers.views import gradient, ladder
 from tests.notebooks import ROOT
 from tests.test_blocks import typed
@@ -123,3 +123,16 @@ def test_a_thousand_layers_fit_into_a_small_kernel():
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     words, _, resident = ran.stdout.rpartition(" ")
     assert words == "Back through 1000 residual layers" and int(resident) < 150e6, ran.stdout
+
+
+def test_the_digit_fades_as_the_text_says():
+    view = gradient.Forward()
+    assert "cosine -0.12 with itself" in view.update(**view.read("depth=4 skip=off"))
+    assert "cosine 0.63 with itself" in view.update(**view.read("depth=4 skip=on"))
+    assert "cosine 0.20 with itself" in view.update(**view.read("depth=4 skip=on scale=1"))
+
+
+def test_digits_grow_by_up_to_half_as_much_again_in_the_first_layer():
+    digits = np.array([store.digit(which) for which in range(10)])
+    above = np.square(np.maximum(digits, 0)).sum(1) / np.square(digits).sum(1)
+    assert 2 * above.min() > 1.0 and 1.45 < 2 * above.max() < 1.6

@@ -55,7 +55,7 @@ class WarmUp(View):
         self.ax = style.axes(self.figure, (74, 56, 346, 280), "step (64 images each)", "error, %")
         self.ax.set(xlim=(0, 264), ylim=(-2, 100))
         self.ax.axhline(90, color="#d0d0d0", linewidth=1, zorder=0)
-        style.text(self.ax, 262, 94, "guessing: 90 %", ha="right")
+        style.text(self.ax, 262, 96.5, "guessing: 90 %", ha="right")
         self.bands = [Band(self.ax, {**look, "markersize": 5, "linewidth": 2}) for look in self.LOOKS]
         self.bands[-2].line.set_zorder(1.5)  # where nothing is learned, the dashes of post-LN stay visible on it
         self.here = [self.ax.plot([], [], color=style.INK, linewidth=1)[0] for _ in range(2)]
