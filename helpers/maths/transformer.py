@@ -202,9 +202,9 @@ def train(
 
     ``order``, ``blocks`` and ``shape`` describe the nets (see `Transformer`), ``centred`` the pixels (see
     `store.digits`); AdamW (Loshchilov and Hutter 2017) with `rate` and weight decay ``decay``; every seed has its own
-    order of the images. ``rows`` is empty except every
-    ``every`` steps and at both ends: then a dict a net with depth, skip, scale, seed, step, loss (mean cross-entropy in
-    training), train_error and test_error in percent. The caller's random state and thread count stay as they are.
+    order of the images. ``rows`` is empty except every ``every`` steps and at both ends: then a dict a net with depth,
+    skip, scale, seed, step, loss (mean cross-entropy in training), train_error and test_error in percent. The caller's
+    random state and thread count stay as they are.
     Raises ValueError for a warm-up that is longer than the training and as `Transformer` does.
     """
     net = Transformer(order, blocks, **shape)

@@ -107,10 +107,10 @@ class Degradation(View):
         self.cursors = [ax.axvline(0, color=style.TRUTH, linewidth=1) for ax in self.axes]
         self.guesses = self.axes[0].plot([], [], color=style.INK, marker="D", linestyle="none", markersize=8)[0]
         words = "steps of 128 images; line: middle of the seeds, band: lowest to highest"
-        self.title = style.gap(ground, 88, 386, "after", words, room=34)
+        self.steps = style.gap(ground, 88, 386, "after", words, room=34)
         name_lines(ground, 358)
         bands = [part for row in self.bands for band in row for part in band.parts]
-        self.moving = [*bands, *self.cursors, self.guesses, self.title]
+        self.moving = [*bands, *self.cursors, self.guesses, self.steps]
 
     def truth(self, depth, skip, variant, steps, **_):
         """The training error in percent, the middle of the seeds."""
@@ -132,7 +132,7 @@ class Degradation(View):
         for cursor in self.cursors:
             cursor.set_xdata([depth, depth])
         self.guesses.set_data([depth] * len(self.guess), np.clip(self.guess, 0, 100))
-        self.title.set_text(str(steps))
+        self.steps.set_text(str(steps))
         return self._words(table[depth], depth, skip, variant, steps)
 
     def _beside(self, beside):

@@ -164,10 +164,10 @@ class Inserted(View):
         self.before = self.right.plot([], [], color=style.TRUTH, linestyle="none", marker="_", markersize=18, mew=3)[0]
         self.after = self.right.plot([], [], color=style.INK, linestyle="none", marker="x", markersize=9, mew=2)[0]
         self.how = style.text(ground, 546, 338, ha="right", va="baseline")
-        self.title = style.gap(ground, 648, 342, "scores of a")
+        self.digit = style.gap(ground, 648, 342, "scores of a")
         style.text(ground, 190, 342, "trained for 300 steps of 128 images")
         style.text(ground, 360, 384, "grey bars: scores of the finished net; black crosses: with the layers inserted")
-        self.moving = [*self.dots, self.cursor, self.before, self.after, self.title]
+        self.moving = [*self.dots, self.cursor, self.before, self.after, self.digit]
 
     def update(self, depth, skip, weights, digit):
         data = store.digits()
@@ -189,7 +189,7 @@ class Inserted(View):
         change = np.abs(after - before).max()
         how = "set by hand" if weights == "by-hand" else "untrained, from the usual start"
         self.how.set_text(f"layers {how.partition(',')[0]}:")
-        self.title.set_text(str(digit))
+        self.digit.set_text(str(digit))
         plain, residual = (row[self.DEPTHS.index(depth)] for row in errors)
         wrong = [(scores.argmax(1) != data.y_test).mean() for scores in (before, after)]
         words = f"{depth} {arm(skip)} layers inserted, {how}: on 360 test images the largest change of a score is "

@@ -68,7 +68,7 @@ class WarmUp(View):
         ]
         self.ends = [style.text(ground, 494, height - 9, ha="left") for height in heights]
         self.setup = style.text(ground, 360, 384)
-        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends]
+        self.moving = [*(part for band in self.bands for part in band.parts), *self.here, *self.ends, self.setup]
 
     @staticmethod
     @cache
